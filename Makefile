@@ -1,0 +1,138 @@
+# kphi: every verb a person needs.
+#
+#   make          build/kphi                         make check    build and run every test (root)
+#   make demo     five peers, one death (root)       make bench    JSON lines, each with its baseline (root)
+#   make lint     format, clang-tidy, cppcheck       make clean    remove build/
+#
+# V=1 shows the commands.
+
+B := build
+CC ?= gcc
+CLANG ?= clang
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/bin/bpftool) bpftool)
+MULTIARCH := $(shell $(CC) -print-multiarch)
+
+WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith
+CPPFLAGS := -D_GNU_SOURCE -Iinclude -Iuser -I$(B)/gen
+CFLAGS := -std=c11 -O2 -g -fno-strict-aliasing $(WARN)
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+BPF_CFLAGS := -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Iinclude -I/usr/include/$(MULTIARCH)
+LDLIBS := -lbpf -lelf -lz -ljson-c -lm
+
+# core/ decides, so it has no floating point: the compiler refuses it outright where it can.
+CORE_CFLAGS := $(if $(filter x86_64 aarch64,$(shell uname -m)),-mgeneral-regs-only)
+
+ifeq ($(V),1)
+Q :=
+say =
+else
+Q := @
+say = @printf '  %-8s %s\n' $(1) $(2)
+endif
+
+SOURCES := $(wildcard user/*.c user/*/*.c)
+OBJECTS := $(SOURCES:%.c=$(B)/obj/%.o)
+LIBRARY := $(filter-out $(B)/obj/user/main.o,$(OBJECTS))
+BPF_SOURCES := $(wildcard bpf/*.bpf.c)
+SKELETONS := $(BPF_SOURCES:bpf/%.bpf.c=$(B)/gen/%.skel.h)
+GENERATED := $(SKELETONS) $(B)/gen/abi.h
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/*_test.c))
+PROG_TESTS := $(patsubst tests/prog/%.c,$(B)/tests/prog/%,$(wildcard tests/prog/*_test.c))
+TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c))
+
+.PHONY: all tests tools setup demo check bench lint format clean
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: $(B)/kphi
+
+$(B)/kphi: $(OBJECTS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# --- the kernel side ------------------------------------------------------------------------------------------------
+
+$(B)/bpf/%.bpf.o: bpf/%.bpf.c
+	$(call say,BPF,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/gen/%.skel.h: $(B)/bpf/%.bpf.o
+	$(call say,SKEL,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(BPFTOOL) gen skeleton $< name $(*F)_bpf > $@
+
+# The ABI is the text of these two headers without comments and help strings.
+$(B)/gen/abi.h: include/kphi/counters.h include/kphi/maps.h
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)printf '#define KPHI_ABI "%s"\n' \
+		"$$(cat $^ | $(CC) -fpreprocessed -dD -E -P - | sed 's/"[^"]*"//g' | tr -d ' \t\n' | sha256sum | cut -c1-8)" > $@
+
+# --- user space: once for people, once under sanitizers for the tests -------------------------------------------------
+
+$(B)/obj/user/core/%.o $(B)/asan/user/core/%.o: EXTRA = $(CORE_CFLAGS)
+$(B)/asan/user/core/%.o: EXTRA =
+
+$(B)/obj/%.o: %.c | $(GENERATED)
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(EXTRA) -MMD -MP -c -o $@ $<
+
+$(B)/asan/%.o: %.c | $(GENERATED)
+	$(call say,ASAN,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(SANITIZE) -MMD -MP -c -o $@ $<
+
+$(B)/tests/unit/%: $(B)/asan/tests/unit/%.o $(LIBRARY:$(B)/obj/%=$(B)/asan/%)
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(SANITIZE) -o $@ $^ -lcmocka $(LDLIBS)
+
+$(B)/obj/tests/%.o: CPPFLAGS += -Itests
+$(B)/tests/prog/%: $(B)/obj/tests/prog/%.o $(LIBRARY)
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -o $@ $^ -lcmocka -lpthread $(LDLIBS)
+
+# A tool may name the libraries it needs: TOOL_LIBS_name.
+TOOL_LIBS_phi-vectors := -lmpfr -lgmp
+$(B)/tools/%: $(B)/obj/tools/%.o $(LIBRARY)
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -o $@ $^ $(TOOL_LIBS_$*) -lpthread $(LDLIBS)
+
+tests: $(B)/kphi $(UNIT_TESTS) $(PROG_TESTS) $(TOOLS)
+
+tools: $(TOOLS)
+
+# --- verbs ------------------------------------------------------------------------------------------------------------
+
+setup:
+	$(Q)tools/setup
+
+demo: setup
+	$(Q)$(MAKE) --no-print-directory all tools
+	$(Q)tools/demo
+
+check: setup
+	$(Q)$(MAKE) --no-print-directory tests
+	$(Q)tests/run
+
+bench: setup
+	$(Q)$(MAKE) --no-print-directory all tools
+	$(Q)tools/bench
+
+OURS := $(wildcard include/kphi/*.h bpf/*.[ch] user/*.[ch] user/*/*.[ch] tests/*/*.[ch] tools/*.[ch])
+
+lint: $(GENERATED)
+	$(Q)tools/lint
+
+format:
+	$(Q)clang-format -i $(OURS)
+
+clean:
+	$(call say,CLEAN,$(B))
+	$(Q)rm -rf $(B)
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The pinned maps: names, keys, values. This page is the ABI: a hash over it names the folder in which the
+ * maps are pinned, so a binary never opens maps of another layout. Times are nanoseconds of CLOCK_MONOTONIC.
+ *
+ *   map       kind                    one element is                          written by
+ *   store     array, 1, mmap          struct kphi_store                       the loader, once
+ *   peers     array, peers, mmap      struct kphi_peer: what was configured   control program
+ *   records   array, peers, mmap      struct kphi_record: what was heard      XDP and control program, under
+ * `locks` windows   array, peers, mmap      uint64_t[window]: ring of intervals     XDP and control program,
+ * under `locks` locks     array, peers            struct kphi_lock                        XDP and control
+ * program ids       hash, peers             struct kphi_id -> struct kphi_slot      control program ports
+ * array, 1 (a global)     uint8_t[65536 / 4]: two bits a port     control program counters  array, CPUs, mmap
+ * struct kphi_counters                    XDP, each CPU its own ticks     array, CPUs, mmap       struct
+ * kphi_tick                        the guard's ticks, each CPU its own
+ */
+#ifndef KPHI_MAPS_H
+#define KPHI_MAPS_H
+
+#include "counters.h"
+#include "types.h"
+
+#define KPHI_PEERS_DEFAULT  1024
+#define KPHI_PEERS_MAX      (1U << 20)
+#define KPHI_WINDOW_DEFAULT 1000
+#define KPHI_WINDOW_MIN     8
+#define KPHI_WINDOW_MAX     4096 /* with KPHI_INTERVAL_MAX_NS: n * sum(x^2) < 2^118 */
+
+#define KPHI_INTERVAL_MAX_NS (1ULL << 47) /* 39 h: longer intervals are recorded as this long */
+#define KPHI_CAP_INTERVALS   10 /* the cap is this many intervals unless set */
+#define KPHI_RETUNE_RUN      8 /* so many capped intervals in a row restart the window from themselves */
+#define KPHI_LEARN_RUN       8 /* a peer without a configured interval learns it from so many */
+#define KPHI_CLEAN_MIN_NS    100000000ULL /* how long after a stall, at least, nothing is learned */
+
+#define KPHI_NAME_SIZE 64 /* with the terminating zero */
+
+struct kphi_store {
+	uint32_t peers; /* capacity */
+	uint32_t window; /* intervals kept per peer */
+	uint32_t cpus; /* elements of `counters` and `ticks` */
+	uint32_t reserved;
+	uint64_t created_ns;
+	uint8_t unused[40];
+};
+
+/* An identity: what a packet shows that tells whose beat it is. */
+enum kphi_id_kind {
+	KPHI_ID_NATIVE = 1, /* bytes: the node id */
+	KPHI_ID_RULE =
+		2, /* bytes: source address (IPv4 as ::ffff:a.b.c.d), with protocol and destination port */
+};
+
+struct kphi_id {
+	uint8_t kind; /* enum kphi_id_kind */
+	uint8_t protocol; /* rule: IPPROTO_UDP; native: 0 */
+	uint16_t port; /* rule: destination port in host order; native: 0 */
+	uint32_t reserved;
+	uint8_t bytes[16];
+};
+
+struct kphi_slot {
+	uint32_t slot;
+	uint32_t generation; /* the record's when the identity was added */
+};
+
+enum kphi_model {
+	KPHI_MODEL_NORMAL = 0,
+	KPHI_MODEL_AKKA = 1,
+	KPHI_MODEL_EXPONENTIAL = 2,
+	KPHI_MODELS,
+};
+
+/* Which settings were given; the others follow the interval in force. */
+enum kphi_peer_set {
+	KPHI_SET_MIN_STD = 1 << 0,
+	KPHI_SET_PAUSE = 1 << 1,
+};
+
+struct kphi_peer {
+	char name[KPHI_NAME_SIZE];
+	char host[KPHI_NAME_SIZE]; /* label that groups several streams of one host; may be empty */
+	struct kphi_id id;
+	uint64_t added_ns;
+	uint64_t interval_ns; /* 0: learn it */
+	uint64_t min_std_ns; /* floor of the standard deviation, if KPHI_SET_MIN_STD */
+	uint64_t pause_ns; /* acceptable pause on top of the mean, if KPHI_SET_PAUSE */
+	uint64_t max_interval_ns; /* cap; 0: KPHI_CAP_INTERVALS * interval */
+	uint8_t model; /* enum kphi_model */
+	uint8_t set; /* enum kphi_peer_set, or'ed */
+	uint8_t unused[62];
+};
+
+/* The last W intervals of one life. The ring itself is the peer's element of `windows`. */
+struct kphi_window {
+	uint32_t n; /* intervals held */
+	uint32_t next; /* where in the ring the next one goes */
+	uint64_t sum_ns;
+	uint64_t squares_high, squares_low; /* sum of the squared intervals, ns^2, 128 bits */
+	uint64_t interval_ns; /* in force: configured, learned or retuned; 0 while learning */
+	uint64_t cap_ns; /* in force */
+	uint64_t capped_ns[KPHI_RETUNE_RUN]; /* the capped intervals of the present run */
+	uint32_t capped_run;
+	uint32_t reserved;
+};
+
+/* Sequence numbers of one life: the highest, and which of the 64 up to it were seen. */
+struct kphi_sequence {
+	uint64_t first; /* of this life */
+	uint64_t highest;
+	uint64_t seen; /* bit i: highest - i was accepted */
+	uint64_t lost; /* not seen between first and highest; a reordered one takes itself back */
+	uint64_t settled_lost; /* of those, the ones that have left the 64-wide window and can no longer
+				  arrive */
+};
+
+enum kphi_state {
+	KPHI_FREE = 0, /* no peer in this slot */
+	KPHI_WAITING = 1, /* added or reset, not yet heard */
+	KPHI_UP = 2,
+	KPHI_LEFT = 3, /* said goodbye: until a newer beat */
+	KPHI_DOWN = 4, /* declared dead by its own watcher: until a higher epoch */
+};
+
+struct kphi_record {
+	uint64_t version; /* odd while somebody writes: readers retry until they see the same even number
+			     twice */
+	uint32_t generation; /* raised when the peer is deleted, so that old handles are known */
+	uint8_t state; /* enum kphi_state */
+	uint8_t flags; /* low bits of the last message's enum kphi_wire_flag */
+	uint16_t cpu; /* that took the last arrival */
+	uint64_t last_ns; /* last arrival; means nothing while waiting */
+	uint64_t since_ns; /* when `state` was entered, or this life began */
+	uint64_t stalled_copy_ns; /* that CPU's stalled_total_ns at the last arrival */
+	uint64_t epoch; /* 0 for rules */
+	uint64_t stale_ns; /* last arrival of a stale epoch or sequence; 0: never */
+	uint64_t beats;
+	uint64_t duplicates;
+	uint64_t reordered;
+	uint64_t stale;
+	uint64_t restarts;
+	uint64_t capped;
+	uint64_t retuned;
+	uint64_t stamp_inverted;
+	uint64_t unlearned;
+	struct kphi_sequence sequence;
+	struct kphi_window window;
+	uint64_t timestamp_ms; /* this and the next two: as the last message had them */
+	uint64_t cluster_version;
+	uint32_t load_average, available_capacity;
+	uint8_t unused[8];
+};
+
+struct kphi_lock {
+	uint32_t lock; /* struct bpf_spin_lock on the BPF side */
+};
+
+struct kphi_counters {
+	uint64_t count[KPHI_COUNTERS];
+} __attribute__((aligned(64)));
+
+/* One CPU's stopwatch on itself. Zero until the guard runs: then nothing is discounted and everything is
+ * learned. */
+struct kphi_tick {
+	uint64_t last_ns; /* last tick; 0: none armed */
+	uint64_t stalled_total_ns;
+	uint64_t stall_end_ns; /* end of the last stall; 0: none yet */
+	uint64_t worst_ns;
+	uint64_t stalls;
+	uint8_t unused[24];
+};
+
+/* What user space asks of the control program: the data of one BPF_PROG_TEST_RUN. */
+enum kphi_control_op {
+	KPHI_CONTROL_ADD = 1, /* peer into a free slot, with its identity and, for a rule, its port */
+	KPHI_CONTROL_DELETE = 2,
+	KPHI_CONTROL_RESET = 3, /* forget what was heard; any epoch is accepted next */
+	KPHI_CONTROL_LISTEN = 4, /* native heartbeats on `port` */
+	KPHI_CONTROL_DEAFEN = 5, /* no native heartbeats on `port` any more */
+};
+
+struct kphi_control {
+	uint8_t op; /* enum kphi_control_op */
+	uint8_t last_of_port; /* delete: no other rule uses this peer's port */
+	uint16_t port; /* listen, deafen: host order */
+	uint32_t slot;
+	uint32_t generation; /* delete, reset: must be the record's */
+	uint32_t reserved;
+	uint64_t now_ns;
+	struct kphi_peer peer; /* add */
+};
+
+/* What the control program answers (its return value). */
+enum kphi_control_result {
+	KPHI_CONTROL_OK = 0,
+	KPHI_CONTROL_BAD = 1, /* malformed request */
+	KPHI_CONTROL_NO_SLOT = 2, /* beyond the store's capacity */
+	KPHI_CONTROL_BUSY = 3, /* add: the slot is taken */
+	KPHI_CONTROL_TAKEN = 4, /* add: the identity belongs to another peer */
+	KPHI_CONTROL_GONE = 5, /* delete, reset: another generation lives there */
+	KPHI_CONTROL_FULL = 6, /* add: `ids` has no room */
+};
+
+/* Two bits a port in `ports`. */
+#define KPHI_PORT_NATIVE 1U
+#define KPHI_PORT_RULE   2U
+#define KPHI_PORT_BYTES  (65536 / 4)
+
+KPHI_ASSERT_SIZE(struct kphi_store, 64);
+KPHI_ASSERT_SIZE(struct kphi_id, 24);
+KPHI_ASSERT_SIZE(struct kphi_slot, 8);
+KPHI_ASSERT_SIZE(struct kphi_peer, 256);
+KPHI_ASSERT_OFFSET(struct kphi_peer, id, 128);
+KPHI_ASSERT_OFFSET(struct kphi_peer, model, 192);
+KPHI_ASSERT_SIZE(struct kphi_window, 120);
+KPHI_ASSERT_SIZE(struct kphi_sequence, 40);
+KPHI_ASSERT_SIZE(struct kphi_record, 320);
+KPHI_ASSERT_OFFSET(struct kphi_record, sequence, 128);
+KPHI_ASSERT_OFFSET(struct kphi_record, window, 168);
+KPHI_ASSERT_SIZE(struct kphi_lock, 4);
+KPHI_ASSERT_SIZE(struct kphi_tick, 64);
+KPHI_ASSERT_SIZE(struct kphi_control, 280);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The few words that gcc (user space) and clang -target bpf (kernel side) must agree on before anything else.
+ * Nothing here needs a libc.
+ */
+#ifndef KPHI_TYPES_H
+#define KPHI_TYPES_H
+
+#ifdef __bpf__
+#include <linux/types.h>
+typedef __u8 uint8_t;
+typedef __u16 uint16_t;
+typedef __u32 uint32_t;
+typedef __u64 uint64_t;
+typedef __s64 int64_t;
+#else
+#include <stdint.h>
+#endif
+
+/* The kernel's verifier follows no calls while a bpf_spin_lock is held, so all shared arithmetic is inlined.
+ */
+#define KPHI_INLINE static inline __attribute__((__always_inline__))
+
+#define KPHI_ASSERT_SIZE(type, size) _Static_assert(sizeof(type) == (size), #type " is part of the contract")
+#define KPHI_ASSERT_OFFSET(type, member, offset)                                                             \
+	_Static_assert(__builtin_offsetof(type, member) == (offset), #type "." #member " moved")
+
+#endif
