@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Changes that user space asks for, made here under the same lock as a beat: user space itself can write no record. One
+ * request is one run of the program, so whoever is killed while asking leaves nothing half done.
+ */
+#ifndef KPHI_BPF_CONTROL_H
+#define KPHI_BPF_CONTROL_H
+
+#include <kphi/window.h>
+
+#include "maps.h"
+
+static __always_inline void control_port(uint16_t port, uint32_t bits, int on)
+{
+	uint8_t mask = bits << (port & 3) * 2;
+
+	if (on)
+		ports[port >> 2] |= mask;
+	else
+		ports[port >> 2] &= ~mask;
+}
+
+/* A slot as it is before anything was heard. The version keeps counting, the generation is the caller's business. */
+static __always_inline void control_clear(struct kphi_record *r, const struct kphi_peer *peer, uint64_t now_ns)
+{
+	uint64_t version = r->version;
+	uint32_t generation = r->generation;
+
+	__builtin_memset(r, 0, sizeof(*r));
+	r->version = version;
+	r->generation = generation;
+	r->state = KPHI_WAITING;
+	r->since_ns = now_ns;
+	kphi_window_begin(&r->window, peer);
+}
+
+static __always_inline int control_add(const struct kphi_control *q, struct place *p)
+{
+	struct kphi_slot to = { .slot = q->slot, .generation = p->record->generation };
+	int err;
+
+	/* Commands queue for the store's lock file, so nothing takes the slot between this look and the lock below. */
+	if (p->record->state != KPHI_FREE)
+		return KPHI_CONTROL_BUSY;
+	if (bpf_map_lookup_elem(&ids, &q->peer.id))
+		return KPHI_CONTROL_TAKEN;
+	err = bpf_map_update_elem(&ids, &q->peer.id, &to, BPF_NOEXIST);
+	if (err)
+		return KPHI_CONTROL_FULL;
+
+	bpf_spin_lock(&p->lock->lock);
+	version_move(p->record);
+	*p->peer = q->peer;
+	control_clear(p->record, p->peer, q->now_ns);
+	version_move(p->record);
+	bpf_spin_unlock(&p->lock->lock);
+
+	if (q->peer.id.kind == KPHI_ID_RULE)
+		control_port(q->peer.id.port, KPHI_PORT_RULE, 1);
+	return KPHI_CONTROL_OK;
+}
+
+static __always_inline int control_delete(const struct kphi_control *q, struct place *p)
+{
+	struct kphi_id id = p->peer->id;
+	int gone = 1;
+
+	bpf_spin_lock(&p->lock->lock);
+	if (p->record->generation == q->generation && p->record->state != KPHI_FREE) {
+		version_move(p->record);
+		p->record->state = KPHI_FREE;
+		p->record->generation++;
+		version_move(p->record);
+		gone = 0;
+	}
+	bpf_spin_unlock(&p->lock->lock);
+
+	if (gone)
+		return KPHI_CONTROL_GONE;
+	bpf_map_delete_elem(&ids, &id);
+	if (id.kind == KPHI_ID_RULE && q->last_of_port)
+		control_port(id.port, KPHI_PORT_RULE, 0);
+	return KPHI_CONTROL_OK;
+}
+
+static __always_inline int control_reset(const struct kphi_control *q, struct place *p)
+{
+	int gone = 1;
+
+	bpf_spin_lock(&p->lock->lock);
+	if (p->record->generation == q->generation && p->record->state != KPHI_FREE) {
+		version_move(p->record);
+		control_clear(p->record, p->peer, q->now_ns);
+		version_move(p->record);
+		gone = 0;
+	}
+	bpf_spin_unlock(&p->lock->lock);
+	return gone ? KPHI_CONTROL_GONE : KPHI_CONTROL_OK;
+}
+
+static __always_inline int control(const struct kphi_control *q)
+{
+	struct place p;
+
+	if (q->op == KPHI_CONTROL_LISTEN || q->op == KPHI_CONTROL_DEAFEN) {
+		control_port(q->port, KPHI_PORT_NATIVE, q->op == KPHI_CONTROL_LISTEN);
+		return KPHI_CONTROL_OK;
+	}
+	if (place_find(&p, q->slot))
+		return KPHI_CONTROL_NO_SLOT;
+	switch (q->op) {
+	case KPHI_CONTROL_ADD:
+		return control_add(q, &p);
+	case KPHI_CONTROL_DELETE:
+		return control_delete(q, &p);
+	case KPHI_CONTROL_RESET:
+		return control_reset(q, &p);
+	default:
+		return KPHI_CONTROL_BAD;
+	}
+}
+
+#endif

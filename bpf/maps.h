@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The maps of <kphi/maps.h>, declared. Sizes that depend on the store (peers, window, CPUs) are set by the loader; all
+ * that is mmapable is frozen once pinned: the kernel side still writes, nobody else can.
+ */
+#ifndef KPHI_BPF_MAPS_H
+#define KPHI_BPF_MAPS_H
+
+#include <kphi/maps.h>
+#include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
+
+/* Intervals kept per peer: a constant to the verifier, so that ring indices are provably in bounds. */
+const volatile uint32_t window_size = KPHI_WINDOW_DEFAULT;
+
+struct lock {
+	struct bpf_spin_lock lock;
+};
+KPHI_ASSERT_SIZE(struct lock, sizeof(struct kphi_lock));
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct kphi_store);
+} store SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, KPHI_PEERS_DEFAULT);
+	__type(key, uint32_t);
+	__type(value, struct kphi_peer);
+} peers SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, KPHI_PEERS_DEFAULT);
+	__type(key, uint32_t);
+	__type(value, struct kphi_record);
+} records SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, KPHI_PEERS_DEFAULT);
+	__uint(key_size, sizeof(uint32_t));
+	__uint(value_size, KPHI_WINDOW_DEFAULT * sizeof(uint64_t));
+} windows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, KPHI_PEERS_DEFAULT);
+	__type(key, uint32_t);
+	__type(value, struct lock);
+} locks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, KPHI_PEERS_DEFAULT);
+	__type(key, struct kphi_id);
+	__type(value, struct kphi_slot);
+} ids SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct kphi_counters);
+} counters SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct kphi_tick);
+} ticks SEC(".maps");
+
+/* A global, so that the port test is one load from a fixed address and no lookup. */
+uint8_t ports[KPHI_PORT_BYTES] SEC(".data.ports");
+
+static __always_inline uint32_t port_bits(uint16_t port)
+{
+	return ports[port >> 2] >> (port & 3) * 2 & 3;
+}
+
+/* Everything that belongs to one slot. */
+struct place {
+	struct kphi_record *record;
+	struct kphi_peer *peer;
+	uint64_t *ring;
+	struct lock *lock;
+};
+
+static __always_inline int place_find(struct place *p, uint32_t slot)
+{
+	p->record = bpf_map_lookup_elem(&records, &slot);
+	p->peer = bpf_map_lookup_elem(&peers, &slot);
+	p->ring = bpf_map_lookup_elem(&windows, &slot);
+	p->lock = bpf_map_lookup_elem(&locks, &slot);
+	return p->record && p->peer && p->ring && p->lock ? 0 : -1;
+}
+
+/*
+ * Around every change of a record, under its lock. The exchange returns a value on purpose: an atomic whose result is
+ * ignored may be compiled to an unordered one, and readers rely on the order.
+ */
+static __always_inline void version_move(struct kphi_record *r)
+{
+	__sync_lock_test_and_set(&r->version, r->version + 1);
+}
+
+static __always_inline void count(enum kphi_counter which)
+{
+	uint32_t cpu = bpf_get_smp_processor_id();
+	struct kphi_counters *c = bpf_map_lookup_elem(&counters, &cpu);
+
+	if (c)
+		c->count[which]++;
+}
+
+#endif

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * From an Ethernet frame to a UDP payload. Pure pointer arithmetic: the tests and fuzzers compile this text for the
+ * host. Whoever includes it defines frame_length(), the length of the whole frame when part of it may lie in further
+ * buffers (multi-buffer XDP); headers are always in the first one.
+ */
+#ifndef KPHI_BPF_PARSE_H
+#define KPHI_BPF_PARSE_H
+
+#include <kphi/counters.h>
+#include <kphi/types.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/udp.h>
+
+#include <bpf/bpf_endian.h>
+
+#define VLAN_TAGS	2
+#define IPV6_EXTENSIONS 6 /* headers walked between the IPv6 header and UDP */
+
+struct frame {
+	void *data, *end; /* the first buffer */
+	void *context; /* for frame_length() */
+};
+
+KPHI_INLINE uint64_t frame_length(const struct frame *f);
+
+struct datagram {
+	void *source; /* network address: 4 or 16 bytes */
+	void *payload;
+	uint32_t length; /* of the payload by its UDP header; less of it may be in the first buffer */
+	uint16_t port; /* destination, host order */
+	uint8_t ipv6;
+};
+
+/* Verdicts of a parsing step: go on, or the packet is none of ours (FOREIGN), or a counter says what is wrong with it. */
+enum { PARSED = -2, FOREIGN = -1 };
+
+struct vlan {
+	uint16_t tag, proto;
+};
+
+/* Sets *at behind the Ethernet header and up to two VLAN tags. */
+KPHI_INLINE int parse_ethernet(const struct frame *f, void **at, uint16_t *proto)
+{
+	struct ethhdr *eth = f->data;
+
+	if ((void *) (eth + 1) > f->end)
+		return KPHI_COUNT_malformed_ethernet;
+	*proto = eth->h_proto;
+	*at = eth + 1;
+	for (int i = 0; i < VLAN_TAGS; i++) {
+		struct vlan *v = *at;
+
+		if (*proto != bpf_htons(ETH_P_8021Q) && *proto != bpf_htons(ETH_P_8021AD))
+			break;
+		if ((void *) (v + 1) > f->end)
+			return KPHI_COUNT_malformed_ethernet;
+		*proto = v->proto;
+		*at = v + 1;
+	}
+	return PARSED;
+}
+
+/* Do `length` bytes from `at` fit in the frame? Padding behind them is legal. */
+KPHI_INLINE int frame_holds(const struct frame *f, void *at, uint32_t length)
+{
+	uint64_t begin = (uint64_t) at - (uint64_t) f->data;
+
+	if (begin + length <= (uint64_t) f->end - (uint64_t) f->data)
+		return 1;
+	return begin + length <= frame_length(f);
+}
+
+/*
+ * The UDP header at `at`, in an IP packet that has `room` bytes left for it. A first fragment carries only part of its
+ * datagram, so its length cannot be held against it.
+ */
+KPHI_INLINE int parse_udp(const struct frame *f, void *at, uint32_t room, int first_fragment, struct datagram *d)
+{
+	struct udphdr *udp = at;
+	uint32_t length;
+
+	if ((void *) (udp + 1) > f->end || room < sizeof(*udp))
+		return KPHI_COUNT_malformed_udp;
+	length = bpf_ntohs(udp->len);
+	if (length < sizeof(*udp) || (length > room && !first_fragment))
+		return KPHI_COUNT_malformed_udp;
+	d->port = bpf_ntohs(udp->dest);
+	d->payload = udp + 1;
+	d->length = (length < room ? length : room) - sizeof(*udp);
+	return PARSED;
+}
+
+KPHI_INLINE int parse_ipv4(const struct frame *f, void *at, struct datagram *d)
+{
+	struct iphdr *ip = at;
+	uint32_t header, total;
+	uint16_t fragment;
+
+	if ((void *) (ip + 1) > f->end)
+		return KPHI_COUNT_malformed_ipv4;
+	header = ip->ihl * 4;
+	total = bpf_ntohs(ip->tot_len);
+	if (ip->version != 4 || header < sizeof(*ip) || total < header || !frame_holds(f, at, total))
+		return KPHI_COUNT_malformed_ipv4;
+	if (ip->protocol != IPPROTO_UDP)
+		return FOREIGN;
+	fragment = bpf_ntohs(ip->frag_off);
+	if (fragment & 0x1fff)
+		return KPHI_COUNT_fragment;
+	d->source = &ip->saddr;
+	d->ipv6 = 0;
+	return parse_udp(f, at + header, total - header, fragment & 0x2000, d);
+}
+
+struct ipv6_fragment {
+	uint8_t next, reserved;
+	uint16_t offset;
+	uint32_t id;
+};
+
+/* One extension header: moves *at and *room behind it. FOREIGN: `next` is no extension header that is walked. */
+KPHI_INLINE int parse_extension(const struct frame *f, void **at, uint32_t *room, uint8_t *next, int *first_fragment)
+{
+	struct ipv6_opt_hdr *option = *at;
+	uint32_t length;
+
+	switch (*next) {
+	case IPPROTO_HOPOPTS:
+	case IPPROTO_ROUTING:
+	case IPPROTO_DSTOPTS:
+	case IPPROTO_FRAGMENT:
+	case IPPROTO_AH:
+		break;
+	default:
+		return FOREIGN;
+	}
+	/* Eight bytes are the shortest of them all. */
+	if (*at + sizeof(struct ipv6_fragment) > f->end || *room < sizeof(struct ipv6_fragment))
+		return KPHI_COUNT_malformed_ipv6;
+	length = (option->hdrlen + 1) * 8;
+	if (*next == IPPROTO_FRAGMENT) {
+		struct ipv6_fragment *fragment = *at;
+
+		length = sizeof(*fragment);
+		if (fragment->offset & bpf_htons(0xfff8))
+			return option->nexthdr == IPPROTO_UDP ? KPHI_COUNT_fragment : FOREIGN;
+		*first_fragment = !!(fragment->offset & bpf_htons(1));
+	} else if (*next == IPPROTO_AH) {
+		length = (option->hdrlen + 2) * 4;
+	}
+	if (*room < length)
+		return KPHI_COUNT_malformed_ipv6;
+	*next = option->nexthdr;
+	*at += length;
+	*room -= length;
+	return PARSED;
+}
+
+KPHI_INLINE int parse_ipv6(const struct frame *f, void *at, struct datagram *d)
+{
+	struct ipv6hdr *ip = at;
+	int first_fragment = 0;
+	uint32_t room;
+	uint8_t next;
+
+	if ((void *) (ip + 1) > f->end)
+		return KPHI_COUNT_malformed_ipv6;
+	room = bpf_ntohs(ip->payload_len);
+	next = ip->nexthdr;
+	if (ip->version != 6 || !frame_holds(f, at, sizeof(*ip) + room))
+		return KPHI_COUNT_malformed_ipv6;
+	d->source = &ip->saddr;
+	d->ipv6 = 1;
+	at = ip + 1;
+	for (int i = 0; i <= IPV6_EXTENSIONS; i++) {
+		int verdict;
+
+		if (next == IPPROTO_UDP)
+			return parse_udp(f, at, room, first_fragment, d);
+		verdict = parse_extension(f, &at, &room, &next, &first_fragment);
+		if (verdict != PARSED)
+			return verdict;
+	}
+	return KPHI_COUNT_ipv6_extensions;
+}
+
+/* PARSED: *d is a whole UDP header's worth of truth. FOREIGN, or an enum kphi_counter, otherwise. */
+KPHI_INLINE int parse_frame(const struct frame *f, struct datagram *d)
+{
+	uint16_t proto = 0;
+	void *at = 0;
+	int verdict = parse_ethernet(f, &at, &proto);
+
+	if (verdict != PARSED)
+		return verdict;
+	if (proto == bpf_htons(ETH_P_IP))
+		return parse_ipv4(f, at, d);
+	if (proto == bpf_htons(ETH_P_IPV6))
+		return parse_ipv6(f, at, d);
+	return FOREIGN;
+}
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What one message does to a peer's record. Pure: the clock, the lock and the maps are the caller's. The kernel runs
+ * it under the peer's lock; replay and the tests run the same text.
+ */
+#ifndef KPHI_RECORD_H
+#define KPHI_RECORD_H
+
+#include "maps.h"
+#include "sequence.h"
+#include "window.h"
+#include "wire.h"
+
+#define KPHI_EPOCH_AHEAD_S 86400 /* an epoch may be this far beyond the observer's wall clock */
+
+/* One message, as the packet path understood it. */
+struct kphi_beat {
+	uint64_t now_ns; /* stamp, taken before the lock */
+	uint64_t epoch, sequence; /* native only */
+	uint64_t epoch_limit; /* higher epochs are refused */
+	uint64_t timestamp_ms, cluster_version;
+	uint64_t stalled_total_ns, stall_end_ns; /* of the CPU that took it */
+	uint32_t load_average, available_capacity;
+	uint16_t cpu;
+	uint8_t type; /* enum kphi_wire_type */
+	uint8_t flags; /* enum kphi_wire_flag */
+	uint8_t native; /* has an epoch and a sequence number; the packets of a rule have neither */
+};
+
+/* A new life: what was learned of the last one says nothing about it. */
+KPHI_INLINE void kphi_record_begin(struct kphi_record *r, const struct kphi_peer *peer, const struct kphi_beat *b)
+{
+	kphi_window_begin(&r->window, peer);
+	kphi_sequence_begin(&r->sequence, b->sequence);
+	r->epoch = b->epoch;
+	r->state = KPHI_UP;
+	r->since_ns = b->now_ns;
+}
+
+/* May the interval that ends now be learned? Not if this host stalled during it, or was still draining a stall. */
+KPHI_INLINE uint32_t kphi_record_clean(const struct kphi_record *r, const struct kphi_beat *b)
+{
+	uint64_t rest = r->window.interval_ns > KPHI_CLEAN_MIN_NS ? r->window.interval_ns : KPHI_CLEAN_MIN_NS;
+
+	return !b->stall_end_ns || r->last_ns >= b->stall_end_ns + rest;
+}
+
+/* An accepted message of the life that is going on, sequence already taken: the interval, then the arrival. */
+KPHI_INLINE uint32_t kphi_record_arrive(struct kphi_record *r, const struct kphi_peer *peer, uint64_t *ring,
+					uint32_t size, const struct kphi_beat *b, uint32_t learn)
+{
+	uint32_t notes = 0;
+
+	if (b->now_ns < r->last_ns) {
+		r->stamp_inverted++;
+		return KPHI_NOTE(stamp_inverted);
+	}
+	if (learn && !kphi_record_clean(r, b)) {
+		r->unlearned++;
+		r->window.capped_run = 0;
+		notes = KPHI_NOTE(unlearned);
+	} else if (learn) {
+		notes = kphi_window_take(&r->window, ring, size, peer->max_interval_ns, b->now_ns - r->last_ns);
+		if (notes & KPHI_NOTE(capped))
+			r->capped++;
+		if (notes & KPHI_NOTE(retuned))
+			r->retuned++;
+	}
+	r->last_ns = b->now_ns;
+	r->cpu = b->cpu;
+	r->stalled_copy_ns = b->stalled_total_ns;
+	return notes;
+}
+
+/* Epoch and sequence: KPHI_COUNT_beat if the message is news, else why not. *fresh: it begins a new life. */
+KPHI_INLINE enum kphi_counter kphi_record_judge(struct kphi_record *r, const struct kphi_beat *b, uint32_t *fresh)
+{
+	*fresh = r->state == KPHI_WAITING;
+	if (!b->native)
+		return KPHI_COUNT_beat;
+	if (!*fresh && b->epoch < r->epoch)
+		return KPHI_COUNT_stale_epoch;
+	if (b->epoch > r->epoch) {
+		if (b->epoch > b->epoch_limit)
+			return KPHI_COUNT_future_epoch;
+		*fresh = 1;
+	}
+	if (*fresh)
+		return KPHI_COUNT_beat;
+	if (r->state == KPHI_DOWN)
+		return KPHI_COUNT_after_down;
+	return kphi_sequence_take(&r->sequence, b->sequence);
+}
+
+KPHI_INLINE void kphi_record_refuse(struct kphi_record *r, enum kphi_counter why, uint64_t now_ns)
+{
+	if (why == KPHI_COUNT_duplicate)
+		r->duplicates++;
+	if (why == KPHI_COUNT_reordered)
+		r->reordered++;
+	if (why == KPHI_COUNT_stale_epoch || why == KPHI_COUNT_stale_sequence) {
+		r->stale++;
+		r->stale_ns = now_ns;
+	}
+}
+
+/*
+ * Fold one message into record r of `peer`; `ring` is the peer's window of `size` intervals. Returns the outcome that
+ * the message counts as, and in *notes what else it did. Only an outcome of beat, leave or down refreshes liveness.
+ */
+KPHI_INLINE enum kphi_counter kphi_record_take(struct kphi_record *r, const struct kphi_peer *peer, uint64_t *ring,
+					       uint32_t size, const struct kphi_beat *b, uint32_t *notes)
+{
+	uint32_t fresh, learn;
+	enum kphi_counter outcome = kphi_record_judge(r, b, &fresh);
+
+	*notes = 0;
+	if (outcome != KPHI_COUNT_beat) {
+		kphi_record_refuse(r, outcome, b->now_ns);
+		return outcome;
+	}
+	learn = !fresh && r->state == KPHI_UP && b->type == KPHI_WIRE_BEAT;
+	if (fresh) {
+		if (r->state != KPHI_WAITING) {
+			r->restarts++;
+			*notes |= KPHI_NOTE(restart);
+		}
+		kphi_record_begin(r, peer, b);
+	}
+	*notes |= kphi_record_arrive(r, peer, ring, size, b, learn);
+	r->flags = b->flags;
+	r->timestamp_ms = b->timestamp_ms;
+	r->cluster_version = b->cluster_version;
+	r->load_average = b->load_average;
+	r->available_capacity = b->available_capacity;
+	if (b->type == KPHI_WIRE_BEAT) {
+		r->beats++;
+		if (r->state == KPHI_LEFT) {
+			r->state = KPHI_UP;
+			r->since_ns = b->now_ns;
+		}
+		return KPHI_COUNT_beat;
+	}
+	r->state = b->type == KPHI_WIRE_LEAVE ? KPHI_LEFT : KPHI_DOWN;
+	r->since_ns = b->now_ns;
+	return b->type == KPHI_WIRE_LEAVE ? KPHI_COUNT_leave : KPHI_COUNT_down;
+}
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Sequence numbers of one life, with a 64-wide window behind the highest one (the idea of RFC 4303, section 3.4.3).
+ * Only a newer number is a beat; an older one that was not seen is `reordered`, one that was is a `duplicate`, one
+ * behind the window is stale. The kernel, replay and the tests run this same text.
+ */
+#ifndef KPHI_SEQUENCE_H
+#define KPHI_SEQUENCE_H
+
+#include "maps.h"
+
+#define KPHI_SEQUENCE_WIDTH 64
+
+KPHI_INLINE void kphi_sequence_begin(struct kphi_sequence *s, uint64_t first)
+{
+	s->first = first;
+	s->highest = first;
+	s->seen = 1;
+	s->lost = 0;
+	s->settled_lost = 0;
+}
+
+KPHI_INLINE uint64_t kphi_ones(uint64_t x)
+{
+	x = x - ((x >> 1) & 0x5555555555555555ULL);
+	x = (x & 0x3333333333333333ULL) + ((x >> 2) & 0x3333333333333333ULL);
+	x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
+	return (x * 0x0101010101010101ULL) >> 56;
+}
+
+/* How many unseen numbers of this life leave the window when it moves forward by `step` > 0. */
+KPHI_INLINE uint64_t kphi_sequence_settle(const struct kphi_sequence *s, uint64_t step)
+{
+	uint64_t behind = s->highest - s->first; /* numbers of this life below the highest */
+	uint64_t unseen = ~s->seen;
+
+	if (behind < KPHI_SEQUENCE_WIDTH - 1)
+		unseen &= (2ULL << behind) - 1;
+	if (step >= KPHI_SEQUENCE_WIDTH)
+		return kphi_ones(unseen) + (step - KPHI_SEQUENCE_WIDTH);
+	return kphi_ones(unseen >> (KPHI_SEQUENCE_WIDTH - step));
+}
+
+/* Classify and remember a number: returns KPHI_COUNT_beat, _duplicate, _reordered or _stale_sequence. */
+KPHI_INLINE enum kphi_counter kphi_sequence_take(struct kphi_sequence *s, uint64_t number)
+{
+	uint64_t bit;
+
+	if (number > s->highest) {
+		uint64_t step = number - s->highest;
+
+		s->settled_lost += kphi_sequence_settle(s, step);
+		s->lost += step - 1;
+		s->seen = step < KPHI_SEQUENCE_WIDTH ? s->seen << step | 1 : 1;
+		s->highest = number;
+		return KPHI_COUNT_beat;
+	}
+	if (s->highest - number >= KPHI_SEQUENCE_WIDTH)
+		return KPHI_COUNT_stale_sequence;
+	bit = 1ULL << (s->highest - number);
+	if (s->seen & bit)
+		return KPHI_COUNT_duplicate;
+	s->seen |= bit;
+	if (number > s->first) /* what came before the first one was never counted as lost */
+		s->lost--;
+	return KPHI_COUNT_reordered;
+}
+
+#endif
