@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "models.h"
+
+#include <string.h>
+
+#include "fixed.h"
+
+#define MIN_STD_PER_INTERVAL  10 /* the default floor is a tenth of the interval */
+#define PAUSE_INTERVALS       3 /* the default pause */
+#define SEED_STD_PER_INTERVAL 4
+
+static const char *const names[KPHI_MODELS] = {
+	[KPHI_MODEL_NORMAL] = "normal",
+	[KPHI_MODEL_AKKA] = "akka",
+	[KPHI_MODEL_EXPONENTIAL] = "exponential",
+};
+
+const char *model_name(uint8_t model)
+{
+	return model < KPHI_MODELS ? names[model] : "unknown";
+}
+
+int model_by_name(const char *name)
+{
+	for (int model = 0; model < KPHI_MODELS; model++)
+		if (!strcmp(name, names[model]))
+			return model;
+	return -1;
+}
+
+/* n times the standard deviation: the root of n * sum(x^2) - (sum x)^2, never negative (Cauchy-Schwarz). */
+static uint64_t window_scale_ns(const struct kphi_window *w)
+{
+	u128 squares = (u128)w->squares_high << 64 | w->squares_low;
+
+	return isqrt128(w->n * squares - (u128)w->sum_ns * w->sum_ns);
+}
+
+uint64_t window_mean_ns(const struct kphi_window *w)
+{
+	return w->n ? w->sum_ns / w->n : 0;
+}
+
+uint64_t window_stddev_ns(const struct kphi_window *w)
+{
+	return w->n ? window_scale_ns(w) / w->n : 0;
+}
+
+uint64_t effective_min_std_ns(const struct kphi_window *w, const struct kphi_peer *p)
+{
+	if (p->model == KPHI_MODEL_EXPONENTIAL)
+		return 0;
+	if (!(p->set & KPHI_SET_MIN_STD))
+		return w->interval_ns / MIN_STD_PER_INTERVAL;
+	/* No standard deviation is larger than the longest interval, and n times this must fit 64 bits. */
+	return p->min_std_ns < KPHI_INTERVAL_MAX_NS ? p->min_std_ns : KPHI_INTERVAL_MAX_NS;
+}
+
+uint64_t effective_pause_ns(const struct kphi_window *w, const struct kphi_peer *p)
+{
+	if (p->model == KPHI_MODEL_EXPONENTIAL)
+		return 0;
+	return p->set & KPHI_SET_PAUSE ? p->pause_ns : PAUSE_INTERVALS * w->interval_ns;
+}
+
+bool estimate_from_record(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p)
+{
+	uint64_t floor_ns;
+
+	if (!w->interval_ns)
+		return false;
+	e->model = p->model;
+	e->pause_ns = effective_pause_ns(w, p);
+	if (w->n < 2) {
+		e->n = 1;
+		e->sum_ns = w->interval_ns;
+		e->scale_ns = w->interval_ns / SEED_STD_PER_INTERVAL;
+	} else {
+		e->n = w->n;
+		e->sum_ns = w->sum_ns;
+		e->scale_ns = p->model == KPHI_MODEL_EXPONENTIAL ? 0 : window_scale_ns(w);
+	}
+	floor_ns = e->n * effective_min_std_ns(w, p);
+	if (e->scale_ns < floor_ns)
+		e->scale_ns = floor_ns;
+	if (!e->scale_ns)
+		e->scale_ns = 1;
+	return true;
+}
+
+/*
+ * z = (t - pause - sum / n) / sd = (n t - (n pause + sum)) / scale, rounded down, kept within +-Z40_MAX. The
+ * dividend stays below 2^118: n <= 2^12, t and pause < 2^64, and 40 bits of fraction.
+ */
+static int64_t silence_to_z40(const struct kphi_estimate *e, uint64_t silence_ns)
+{
+	u128 heard = (u128)e->n * silence_ns;
+	u128 expected = (u128)e->n * e->pause_ns + e->sum_ns;
+	uint64_t z40;
+
+	if (heard < expected) {
+		z40 = div_ceil((expected - heard) << Z40_FRACTION, e->scale_ns);
+		return z40 < Z40_MAX ? -(int64_t)z40 : -Z40_MAX;
+	}
+	z40 = div_floor((heard - expected) << Z40_FRACTION, e->scale_ns);
+	return z40 < Z40_MAX ? (int64_t)z40 : Z40_MAX;
+}
+
+/*
+ * The smallest t with silence_to_z40(t) >= z40. Both are integers and the quotient was rounded down, so
+ * n t >= n pause + sum + ceil(z40 scale / 2^40), and t is that divided by n, rounded up.
+ */
+static uint64_t z40_to_silence(const struct kphi_estimate *e, int64_t z40)
+{
+	u128 expected = (u128)e->n * e->pause_ns + e->sum_ns;
+	uint64_t distance = z40 < 0 ? -(uint64_t)z40 : (uint64_t)z40;
+	u128 offset = (u128)distance * e->scale_ns;
+
+	if (z40 < 0) {
+		offset >>= Z40_FRACTION;
+		return offset < expected ? div_ceil(expected - offset, e->n) : 0;
+	}
+	offset = (offset + Z40_ONE - 1) >> Z40_FRACTION;
+	return div_ceil(expected + offset, e->n);
+}
+
+q32_t estimate_phi(const struct kphi_estimate *e, uint64_t silence_ns)
+{
+	switch (e->model) {
+	case KPHI_MODEL_AKKA:
+		return phi_akka(silence_to_z40(e, silence_ns));
+	case KPHI_MODEL_EXPONENTIAL:
+		return phi_exponential(silence_ns, e->n, e->sum_ns);
+	default:
+		return phi_normal(silence_to_z40(e, silence_ns));
+	}
+}
+
+uint64_t estimate_silence(const struct kphi_estimate *e, q32_t threshold)
+{
+	if (!threshold)
+		return 0;
+	if (threshold > PHI_MAX)
+		return UINT64_MAX;
+	switch (e->model) {
+	case KPHI_MODEL_AKKA:
+		return z40_to_silence(e, phi_akka_inverse(threshold));
+	case KPHI_MODEL_EXPONENTIAL:
+		return phi_exponential_inverse(threshold, e->n, e->sum_ns);
+	default:
+		return z40_to_silence(e, phi_normal_inverse(threshold));
+	}
+}

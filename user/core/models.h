@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * From a window of intervals to a suspicion level and back: what the rest of the program calls.
+ *
+ * The models differ in how they read a silence t, given n intervals with mean m and standard deviation s:
+ *
+ *   normal        -log10 of the normal tail at z = (t - m - pause) / max(s, floor)
+ *   akka          the same z, the tail by Akka's logistic approximation
+ *   exponential   t / (m ln 10); has neither floor nor pause
+ *
+ * A phi means nothing without its model: print both.
+ */
+#ifndef KPHI_CORE_MODELS_H
+#define KPHI_CORE_MODELS_H
+
+#include <kphi/maps.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "phi.h"
+
+/* What a model judges by: the window's sums or the virtual seed, floor and pause applied. */
+struct kphi_estimate {
+	uint64_t n; /* samples; 1..KPHI_WINDOW_MAX */
+	uint64_t sum_ns; /* of those; < 2^63 */
+	uint64_t scale_ns; /* n * standard deviation, floor applied; >= 1 (normal, akka) */
+	uint64_t pause_ns; /* acceptable pause, moves the mean (normal, akka) */
+	uint8_t model; /* enum kphi_model */
+};
+
+/*
+ * False while the peer is learning its interval: no judgement is possible then, and *e is left alone. With
+ * fewer than two intervals heard, the interval in force stands in for the mean and a quarter of it for the
+ * standard deviation: the two seeds of the original (Hayashibara et al., SRDS 2004; Akka's `firstHeartbeat`),
+ * except that these never enter the window.
+ */
+bool estimate_from_record(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p);
+
+/* The suspicion level after a silence of any length. Non-decreasing in silence_ns; capped at PHI_MAX. */
+q32_t estimate_phi(const struct kphi_estimate *e, uint64_t silence_ns);
+
+/*
+ * The exact inverse: the smallest silence whose phi is at least the threshold. UINT64_MAX if there is none,
+ * the threshold being above PHI_MAX or the time beyond 64 bits.
+ */
+uint64_t estimate_silence(const struct kphi_estimate *e, q32_t threshold);
+
+/* The window's own statistics, without seed, floor or pause; rounded down; 0 for an empty window. */
+uint64_t window_mean_ns(const struct kphi_window *w);
+uint64_t window_stddev_ns(const struct kphi_window *w); /* of the population: divided by n, not by n - 1 */
+
+/* Settings in force: as configured, else following the interval in force. 0 for the exponential model. */
+uint64_t effective_min_std_ns(const struct kphi_window *w, const struct kphi_peer *p);
+uint64_t effective_pause_ns(const struct kphi_window *w, const struct kphi_peer *p);
+
+/* "normal", "akka", "exponential"; "unknown" for anything else. */
+const char *model_name(uint8_t model);
+
+/* The model of exactly this name, -1 if there is none. */
+int model_by_name(const char *name);
+
+#endif
