@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * From values to what people read. The buffers are the caller's; each *_SIZE is room for the longest text.
  * All return `text`.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Strings of unknown bytes on their way to a terminal. */
 #ifndef KPHI_IO_UTF8_H
 #define KPHI_IO_UTF8_H
@@ -21,11 +21,13 @@ bool utf8_is_control(uint32_t code);
 /* Space and what looks like it. */
 bool utf8_is_blank(uint32_t code);
 
-/* What is escaped as \xXX, a byte at a time. All: also newlines, and a blank at either end. */
+/* Columns on a terminal. Every invalid byte counts as one. */
+size_t utf8_width(const char *bytes, size_t size);
+
+/* A value is one word of a line: newlines and a blank at either end are escaped as well. Prose keeps them. */
 enum utf8_escape { UTF8_VALUE, UTF8_PROSE };
 
-/* Writes `bytes` with control characters and invalid bytes escaped. Returns the columns it takes on a
- * terminal. */
+/* Writes with control characters and invalid bytes as \xXX, a byte at a time. Returns the columns taken. */
 size_t utf8_print(FILE *to, const char *bytes, size_t size, enum utf8_escape escape);
 
 #endif
