@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * How the program says that something went wrong. Inside, functions return a negative errno; here, at the
  * edge, it becomes one sentence: what was tried, on what, why it failed, what to do.

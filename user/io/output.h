@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Text for people and JSON for programs, from one call: each fact is said once, with its JSON key and its
  * text title, so that the two outputs cannot drift apart.
