@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Walking the words of a command line in bpftool's manner: keywords, each followed by its value. Everything
  * here that takes a `struct args` reports through fail(), with `where` in front.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A command's keyword arguments as a table. The parser and the help text read the same table, so they agree.
  *
@@ -56,10 +56,13 @@ struct option_spec {
  */
 int options_parse(struct args *args, const struct option_spec *specs, size_t n, void *into);
 
-/* "name NAME [interval DURATION] [model { normal | akka }]", without newline: the end of a usage line. */
+/*
+ * The end of a usage line: name NAME [interval DURATION] [model { normal | akka }]. Long ones go on in
+ * further lines, indented; there is no newline at the end.
+ */
 void options_usage(FILE *to, const struct option_spec *specs, size_t n);
 
-/* The same as a list, one line an option, with ranges. */
+/* The same as a list, an option a line, with ranges. */
 void options_help(FILE *to, const struct option_spec *specs, size_t n);
 
 #endif

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * From what people type to values. Every parser returns 0, -EINVAL (malformed) or -ERANGE (well-formed, but
  * too small or too large) and then says in `why` what is wrong and what would be right; the value is touched
@@ -16,6 +16,12 @@
 #define WHY_SIZE 1024 /* room enough for any sentence below; a smaller buffer cuts it short */
 
 struct sockaddr_storage;
+
+/* How a word of the user's stands in a sentence: no longer than a line can bear. */
+#define QUOTED "'%.60s'"
+
+/* Fills `why` and returns `error`: the last line of a parser that refuses. For parsers elsewhere too. */
+int refuse(int error, char *why, size_t size, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /* Decimal digits only: no sign, no 0x, no blanks. */
 int parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value, char *why, size_t size);
