@@ -89,21 +89,20 @@ bool estimate_from_record(struct kphi_estimate *e, const struct kphi_window *w, 
 }
 
 /*
- * z = (t - pause - sum / n) / sd = (n t - (n pause + sum)) / scale, rounded down, kept within +-Z40_MAX. The
- * dividend stays below 2^118: n <= 2^12, t and pause < 2^64, and 40 bits of fraction.
+ * z = (t - pause - sum / n) / sd = (n t - (n pause + sum)) / scale, rounded down. Moved up by Z40_LEAST it is
+ * never negative, and one unsigned division does. The dividend stays below 2^118: n <= 2^12, and t and pause
+ * < 2^64.
  */
 static int64_t silence_to_z40(const struct kphi_estimate *e, uint64_t silence_ns)
 {
-	u128 heard = (u128)e->n * silence_ns;
-	u128 expected = (u128)e->n * e->pause_ns + e->sum_ns;
-	uint64_t z40;
+	u128 heard = ((u128)e->n * silence_ns << Z40_FRACTION) + (u128)e->scale_ns * -Z40_LEAST;
+	u128 expected = ((u128)e->n * e->pause_ns + e->sum_ns) << Z40_FRACTION;
+	uint64_t above_least;
 
-	if (heard < expected) {
-		z40 = div_ceil((expected - heard) << Z40_FRACTION, e->scale_ns);
-		return z40 < Z40_MAX ? -(int64_t)z40 : -Z40_MAX;
-	}
-	z40 = div_floor((heard - expected) << Z40_FRACTION, e->scale_ns);
-	return z40 < Z40_MAX ? (int64_t)z40 : Z40_MAX;
+	if (heard < expected)
+		return Z40_LEAST;
+	above_least = div_floor(heard - expected, e->scale_ns);
+	return above_least < Z40_MAX ? (int64_t)above_least + Z40_LEAST : Z40_MAX;
 }
 
 /*

@@ -31,8 +31,8 @@ struct kphi_estimate {
 /*
  * False while the peer is learning its interval: no judgement is possible then, and *e is left alone. With
  * fewer than two intervals heard, the interval in force stands in for the mean and a quarter of it for the
- * standard deviation: the two seeds of the original (Hayashibara et al., SRDS 2004; Akka's `firstHeartbeat`),
- * except that these never enter the window.
+ * standard deviation. That is what Akka's two seeds, mean -+ mean / 4, amount to, except that these never
+ * enter the window.
  */
 bool estimate_from_record(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p);
 

@@ -29,7 +29,7 @@
 /* Akka's 1.5976 and 0.070566 in decades, that is divided by ln 10: * 2^44 and * 2^69. */
 #define AKKA_LINEAR_Q44 0xb19ec4b9240U
 #define AKKA_CUBIC_Q69  0xfb0e35d2912bda4eU
-#define AKKA_CAP_Y40    (5200 * Z40_ONE) /* phi is beyond PHI_MAX there */
+#define AKKA_CAP_Y40    (4200 * Z40_ONE) /* phi is beyond PHI_MAX there */
 #define AKKA_W_BITS     84
 
 /* From here on 10^-w is below half a unit of Q32.32. In Q60, and the width of a cell, 1/64. */
@@ -77,7 +77,7 @@ static inline q32_t normal_tail(int64_t z40)
 	uint64_t z = (uint64_t)z40 << shift;
 	const struct phi_node *node = &tail_nodes[20 - shift][z >> 57 & 63];
 	uint64_t u = ~(z << 7); /* from the right end; short of it by 2^-64 */
-	uint64_t square = (uint64_t)((u128)mul_high(z, z) * HALF_SQUARE_Q66 >> (50 + 2 * shift));
+	uint64_t square = mul_high(mul_high(z, z), HALF_SQUARE_Q66) >> (2 * shift - 14);
 
 	return square + q60_to_q32(node[1].value - hermite_rise(u, node[1].value - node[0].value,
 								node[1].rise, node[0].rise));

@@ -13,13 +13,14 @@ typedef uint64_t q32_t; /* unsigned Q32.32: a phi */
 
 #define Q32_ONE (1ULL << 32)
 
-/* Phi is capped here: 4294967295, or one chance in ten to the power of that. */
-#define PHI_MAX 0xFFFFFFFF00000000ULL
+/* Phi is capped here: 2147483647, one chance in ten to the power of that. It also fits an int64_t. */
+#define PHI_MAX 0x7FFFFFFF00000000ULL
 
-/* Standard deviations are Q23.40 ("z40"); nobody needs more than 2^20 of them to either side. */
+/* Standard deviations are Q23.40 ("z40"). Phi is 0 up to the least, and PHI_MAX from the greatest. */
 #define Z40_FRACTION 40
 #define Z40_ONE      (1LL << Z40_FRACTION)
-#define Z40_MAX      (1LL << 60)
+#define Z40_LEAST    (-8 * Z40_ONE)
+#define Z40_MAX      (Z40_ONE << 20)
 
 /* -log10 Q(z), Q the upper tail of the normal distribution (Abramowitz & Stegun 26.2.3). 0 below z = -7. */
 q32_t phi_normal(int64_t z40);

@@ -10,8 +10,8 @@ struct phi_node {
 	uint64_t value, rise;
 };
 
-/* The smallest z40 at which phi is PHI_MAX: z = 140638.029. */
-#define NORMAL_CAP_Z40 154633148623682785LL
+/* The smallest z40 at which phi is PHI_MAX: z = 99446.104. */
+#define NORMAL_CAP_Z40 109342147908525307LL
 
 /* clang-format off */
 
@@ -261,7 +261,7 @@ static const struct phi_node normal_nodes[481] = {
 };
 
 /* -log10 Q(z) - z^2 / (2 ln 10), 64 cells in each doubling of z. */
-static const struct phi_node tail_nodes[15][65] = {
+static const struct phi_node tail_nodes[14][65] = {
 	{ /* from z = 8 */
 	{ 0x14f0837877c3db26U, 0x001afcbd619a1388U }, { 0x150b4dbaa31ffbcbU, 0x001a98414d67e8b5U },
 	{ 0x1525b4eabdb7ff20U, 0x001a36944856d9d0U }, { 0x153fbbc932aebbc2U, 0x0019d7994cbf60c0U },
@@ -735,27 +735,7 @@ static const struct phi_node tail_nodes[15][65] = {
 	{ 0x55f88932f5280d68U, 0x001355e6516c8457U }, { 0x560bc463f5bc8a5eU, 0x001320acc9ab0ed4U },
 	{ 0x561ecaed29e66e33U, 0x0012ec9529911b5bU }, { 0x56319debdd1e9c9fU, 0x0012b9964977b0baU },
 	{ 0x56443e7464794e76U, 0x001287a7635ecacaU }, { 0x5656ad927dc1e754U, 0x001256c00de4bf4aU },
-	{ 0x5668ec49a9b61ea8U, 0x001226d8378c87a5U }, { 0x567afb9581ac8d06U, 0x0011f7e8224d5b9bU },
-	{ 0x568cdc6a08ed54adU, 0x0011c9e85f667aeaU }, { 0x569e8fb3f9feaf11U, 0x00119cd1cb726c4cU },
-	{ 0x56b0165910229fc1U, 0x0011709d8ab556d7U }, { 0x56c171384d3ede13U, 0x0011454505a27180U },
-	{ 0x56d2a12a3c642abaU, 0x00111ac1e594d394U }, { 0x56e3a7013126b62bU, 0x0010f10e11b83948U },
-	{ 0x56f4838983f5f129U, 0x0010c823ac1e91abU }, { 0x57053789cb9f1515U, 0x00109ffd0eff67f1U },
-	{ 0x5715c3c31422df9dU, 0x00107894ca1e718eU }, { 0x572628f1130460cbU, 0x001051e5a056bd98U },
-	{ 0x573667ca59344e98U, 0x00102bea854830b3U }, { 0x5746810082ba124aU, 0x0010069e9b2523cfU },
-	{ 0x575675406439ae2dU, 0x000fe1fd309e238dU }, { 0x576645323673aa72U, 0x000fbe01bee9f276U },
-	{ 0x5775f179bfda6b59U, 0x000f9aa7e7e811deU }, { 0x57857ab67c56a610U, 0x000f77eb745c3408U },
-	{ 0x5794e183c3531adbU, 0x000f55c8524116b5U }, { 0x57a42678ec2647a1U, 0x000f343a93315fabU },
-	{ 0x57b34a2970ef6bb9U, 0x000f133e6ae52ce3U }, { 0x57c24d250ffaf2f2U, 0x000ef2d02dc320b6U },
-	{ 0x57d12ff7ebc130baU, 0x000ed2ec4f83c702U }, { 0x57dff32aa9913ae6U, 0x000eb38f61e64395U },
-	{ 0x57ee97428ef8ad10U, 0x000e94b613754bf2U }, { 0x57fd1cc19df827cbU, 0x000e765d2e5b7f0fU },
-	{ 0x580b8426b0137973U, 0x000e588197463cf2U }, { 0x5819cded904b875dU, 0x000e3b204c562e55U },
-	{ 0x5827fa8f140f450bU, 0x000e1e36641cb9a3U }, { 0x58360a8133304a87U, 0x000e01c10ca5aee6U },
-	{ 0x5843fe371ee6ea79U, 0x000de5bd8a8c7fa8U },
-	},
-	{ /* from z = 131072 */
-	{ 0x5843fe371ee6ea79U, 0x001bcb7b1518ff51U }, { 0x585f92adc3d62778U, 0x001b5e0308f5959bU },
-	{ 0x587abb583c2ece48U, 0x001af3dc337de487U }, { 0x58957b7489ee2aebU, 0x001a8ce08e6d1996U },
-	{ 0x58afd61bcab7bacfU, 0x001a28ec5019053cU }, { 0x58c9ce445f60cca0U, 0x0019c7ddc1f3e28cU },
+	{ 0x5668ec49a9b61ea8U, 0x001226d8378c87a5U },
 	},
 };
 
