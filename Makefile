@@ -135,4 +135,4 @@ clean:
 	$(call say,CLEAN,$(B))
 	$(Q)rm -rf $(B)
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B)/obj $(B)/asan $(B)/bpf -name '*.d' -type f 2>/dev/null)

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* kphi net: the devices that listen. */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <kphi/wire.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/session.h"
+#include "kernel/attach.h"
+
+static const char *const modes[] = { "auto", "native", "generic", NULL }; /* enum attach_mode */
+
+struct attach {
+	const char *device;
+	uint16_t port;
+	bool has_port;
+	int mode;
+};
+
+static const struct option_spec attach_specs[] = {
+	{ "dev", OPT_STRING, offsetof(struct attach, device), OPT_NO_HAS, .value = "DEVICE", .required = true,
+	  .help = "the device that hears the peers" },
+	{ "mode", OPT_CHOICE, offsetof(struct attach, mode), OPT_NO_HAS, .choices = modes,
+	  .help = "auto: native XDP, else generic with a warning" },
+	{ "port", OPT_PORT, offsetof(struct attach, port), offsetof(struct attach, has_port),
+	  .help = "listen for native heartbeats on this UDP port too; 7441 if none was ever named" },
+};
+
+static const struct option_spec detach_specs[] = {
+	{ "dev", OPT_STRING, offsetof(struct attach, device), OPT_NO_HAS, .value = "DEVICE", .required = true,
+	  .help = "where to stop listening; records stay" },
+};
+
+/* The port bitmap as it is in the kernel. */
+static int read_ports(struct session *s, uint8_t ports[KPHI_PORT_BYTES])
+{
+	char path[PIN_PATH];
+	uint32_t zero = 0;
+	int fd = bpf_obj_get(pin_path(&s->pin, "ports", path));
+	int err = fd < 0 ? -errno : bpf_map_lookup_elem(fd, &zero, ports);
+
+	if (fd >= 0)
+		close(fd);
+	return err ? why(&s->why, err, "%s: cannot read: %s", path, why_errno(err)) : 0;
+}
+
+static bool is_native(const uint8_t *ports, uint32_t port)
+{
+	return ports[port >> 2] >> (port & 3) * 2 & KPHI_PORT_NATIVE;
+}
+
+/* Without a `port`, the default one joins only if nobody has chosen any. */
+static int listen_on(struct session *s, const struct attach *c)
+{
+	uint8_t ports[KPHI_PORT_BYTES];
+	int err;
+
+	if (c->has_port)
+		return control_listen(&s->control, c->port, true, &s->why);
+	err = read_ports(s, ports);
+	for (uint32_t port = 1; !err && port < 65536; port++)
+		if (is_native(ports, port))
+			return 0;
+	return err ? err : control_listen(&s->control, KPHI_WIRE_PORT, true, &s->why);
+}
+
+static void say_attachment(struct out *o, const struct attachment *a)
+{
+	out_string(o, "device", "DEVICE", a->device);
+	out_string(o, "hook", NULL, "xdp");
+	out_string(o, "mode", "MODE", modes[a->mode]);
+	out_string(o, "attach", NULL, "link");
+	out_string(o, "state", "STATE", a->alive ? "attached" : "gone");
+	out_u64(o, "ifindex", "IFINDEX", a->ifindex);
+	out_u64(o, "netns", NULL, a->netns);
+	out_bool(o, "same_netns", "THIS NETNS", a->here);
+	out_u64(o, "program_id", "PROGRAM", a->program_id);
+	out_u64(o, "link_id", NULL, a->link_id);
+	out_string(o, "pin", NULL, a->pin);
+}
+
+static int net_attach(struct kphi_cli *cli, struct args *args)
+{
+	struct attach c = { 0 };
+	struct attachment a;
+	struct session s;
+	struct out *o;
+	int exit;
+
+	if (options_parse(args, attach_specs, COUNT(attach_specs), &c))
+		return KPHI_EXIT_USAGE;
+	exit = session_change(&s, cli);
+	if (!exit)
+		exit = session_result(&s, attach_device(&s.pin, &s.store, c.device, c.mode, &a, &s.why));
+	if (!exit && a.mode == ATTACH_GENERIC && *s.why.text)
+		warn("%s", s.why.text);
+	if (!exit)
+		exit = session_result(&s, listen_on(&s, &c));
+	session_end(&s);
+	if (exit)
+		return exit;
+	if (a.mode == ATTACH_GENERIC)
+		warn("%s: generic XDP: beats are stamped later and less evenly than in native mode, after the kernel has built its "
+		     "own packet", a.device);
+	o = out_new(stdout, cli->mode);
+	out_open_object(o, NULL);
+	say_attachment(o, &a);
+	out_close_object(o);
+	return out_finish(o) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+}
+
+static int any_left(const struct attachment *a, void *context)
+{
+	(void) a;
+	(void) context;
+	return 1;
+}
+
+/* With the last device go the native ports, so that the next attach starts from the default again. */
+static int deafen_all(struct session *s)
+{
+	uint8_t ports[KPHI_PORT_BYTES];
+	int err = read_ports(s, ports);
+
+	for (uint32_t port = 1; !err && port < 65536; port++)
+		if (is_native(ports, port))
+			err = control_listen(&s->control, port, false, &s->why);
+	return err;
+}
+
+static int net_detach(struct kphi_cli *cli, struct args *args)
+{
+	struct attach c = { 0 };
+	struct session s;
+	struct out *o;
+	int exit, left;
+
+	if (options_parse(args, detach_specs, COUNT(detach_specs), &c))
+		return KPHI_EXIT_USAGE;
+	exit = session_read(&s, cli); /* no store: nothing to detach, and none is made for it */
+	session_end(&s);
+	if (exit)
+		return exit;
+	exit = session_change(&s, cli);
+	if (!exit)
+		exit = session_result(&s, attach_detach(&s.pin, c.device, &s.why));
+	if (!exit) {
+		left = attach_each(&s.pin, any_left, NULL, &s.why);
+		exit = session_result(&s, left < 0 ? left : left ? 0 : deafen_all(&s));
+	}
+	session_end(&s);
+	if (exit)
+		return exit;
+	o = out_new(stdout, cli->mode);
+	out_open_object(o, NULL);
+	out_string(o, "detached", "detached", c.device);
+	out_close_object(o);
+	return out_finish(o) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+}
+
+static int say_row(const struct attachment *a, void *context)
+{
+	struct out *o = context;
+
+	out_open_row(o);
+	say_attachment(o, a);
+	out_close_row(o);
+	return 0;
+}
+
+static void say_ports(struct out *o, const uint8_t *ports, uint32_t bit, const char *key, const char *heading)
+{
+	out_open_array(o, key);
+	for (uint32_t port = 1; port < 65536; port++)
+		if (ports[port >> 2] >> (port & 3) * 2 & bit)
+			out_u64(o, NULL, heading, port);
+	out_close_array(o);
+}
+
+/* JSON has them all; people want those that moved, with what they mean. */
+static void say_counters(struct out *o, const struct store *s)
+{
+	static const struct {
+		const char *key, *help;
+	} names[] = {
+#define X(name, help) { #name, help },
+		KPHI_OUTCOMES(X) KPHI_NOTES(X)
+#undef X
+	};
+
+	out_open_object(o, "counters");
+	for (int i = 0; i < KPHI_COUNTERS; i++) {
+		uint64_t value = store_count(s, i);
+
+		out_u64(o, names[i].key, value ? names[i].help : NULL, value);
+	}
+	out_close_object(o);
+}
+
+static int net_show(struct kphi_cli *cli, struct args *args)
+{
+	uint8_t ports[KPHI_PORT_BYTES];
+	struct session s;
+	struct out *o;
+	int exit, err;
+
+	if (args_done(args))
+		return KPHI_EXIT_USAGE;
+	exit = session_read(&s, cli);
+	if (!exit)
+		exit = session_result(&s, read_ports(&s, ports));
+	if (exit)
+		return exit;
+	o = out_new(stdout, cli->mode);
+	out_open_object(o, NULL);
+	out_open_table(o, "devices");
+	err = attach_each(&s.pin, say_row, o, &s.why);
+	out_close_table(o);
+	say_ports(o, ports, KPHI_PORT_NATIVE, "native_ports", "native port");
+	say_ports(o, ports, KPHI_PORT_RULE, "rule_ports", "rule port");
+	say_counters(o, &s.store);
+	out_close_object(o);
+	if (out_finish(o))
+		exit = KPHI_EXIT_FAILED;
+	exit = exit ? exit : session_result(&s, err);
+	session_end(&s);
+	return exit;
+}
+
+int cmd_net(struct kphi_cli *cli, int argc, char **argv)
+{
+	static const struct command commands[] = {
+		{ "show", net_show, NULL, 0, "", "devices, ports, and what became of every packet to them" },
+		{ "attach", net_attach, attach_specs, COUNT(attach_specs), "",
+		  "listen on a device; again: put this binary's program in place, windows stay" },
+		{ "detach", net_detach, detach_specs, COUNT(detach_specs), "", "stop listening on a device" },
+	};
+
+	return command_run(cli, "net", commands, COUNT(commands), argc, argv);
+}

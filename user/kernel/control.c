@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "kernel/control.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernel/clock.h"
+
+int control_open(struct control *c, const struct pin *p, struct why *w)
+{
+	char path[PIN_PATH];
+
+	c->program = bpf_obj_get(pin_path(p, "control", path));
+	if (c->program >= 0)
+		return 0;
+	return why(w, -errno, "%s: cannot open the control program: %s%s%s", path, strerror(errno),
+		   why_denied(-errno) ? "; " : "", why_denied(-errno) ?: "");
+}
+
+void control_close(struct control *c)
+{
+	if (c->program >= 0)
+		close(c->program);
+	c->program = -1;
+}
+
+/* Returns an enum kphi_control_result, or a negative errno if the program could not be run. */
+static int ask(struct control *c, struct kphi_control *q)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = q, .data_size_in = sizeof(*q));
+	int err;
+
+	q->now_ns = clock_monotonic_ns();
+	err = bpf_prog_test_run_opts(c->program, &run);
+	return err ? err : (int) run.retval;
+}
+
+static int answer(int result, struct why *w, const char *what)
+{
+	static const int err_of[] = {
+		[KPHI_CONTROL_OK] = 0,		   [KPHI_CONTROL_BAD] = -EINVAL,   [KPHI_CONTROL_NO_SLOT] = -ENOSPC,
+		[KPHI_CONTROL_BUSY] = -EBUSY,	   [KPHI_CONTROL_TAKEN] = -EEXIST, [KPHI_CONTROL_GONE] = -ESTALE,
+		[KPHI_CONTROL_FULL] = -ENOSPC,
+	};
+	static const char *const sentence[] = {
+		[KPHI_CONTROL_OK] = "",
+		[KPHI_CONTROL_BAD] = "the control program does not know this request",
+		[KPHI_CONTROL_NO_SLOT] = "the slot is beyond the store's capacity",
+		[KPHI_CONTROL_BUSY] = "the slot is taken",
+		[KPHI_CONTROL_TAKEN] = "another peer has this identity already",
+		[KPHI_CONTROL_GONE] = "the peer has been deleted meanwhile",
+		[KPHI_CONTROL_FULL] = "the table of identities is full",
+	};
+
+	if (result < 0)
+		return why(w, result, "%s: the control program cannot be run: %s%s%s", what, why_errno(result),
+			   why_denied(result) ? "; " : "", why_denied(result) ?: "");
+	if (result >= (int) (sizeof(err_of) / sizeof(*err_of)))
+		return why(w, -EPROTO, "%s: the control program answers %d", what, result);
+	return result ? why(w, err_of[result], "%s: %s", what, sentence[result]) : 0;
+}
+
+int control_add(struct control *c, const struct store *s, struct kphi_peer *peer, uint32_t *slot, struct why *w)
+{
+	struct kphi_control q = { .op = KPHI_CONTROL_ADD };
+
+	for (uint32_t i = *slot; i < s->header->peers; i++) {
+		int result;
+
+		if (s->records[i].state != KPHI_FREE)
+			continue;
+		peer->added_ns = clock_monotonic_ns();
+		q.peer = *peer;
+		q.slot = i;
+		result = ask(c, &q);
+		if (result == KPHI_CONTROL_BUSY)
+			continue;
+		*slot = i;
+		return answer(result, w, peer->name);
+	}
+	return why(w, -ENOSPC,
+		   "%s: the store is full: all %u slots are taken. Delete a peer, or make a larger store (`kphi store purge`, "
+		   "then `kphi store create peers N`)", peer->name, s->header->peers);
+}
+
+/* Does another rule listen on the port of the peer in `slot`? */
+static bool last_of_port(const struct store *s, uint32_t slot)
+{
+	const struct kphi_id *id = &s->peers[slot].id;
+
+	if (id->kind != KPHI_ID_RULE)
+		return false;
+	for (uint32_t i = 0; i < s->header->peers; i++)
+		if (i != slot && s->records[i].state != KPHI_FREE && s->peers[i].id.kind == KPHI_ID_RULE &&
+		    s->peers[i].id.port == id->port)
+			return false;
+	return true;
+}
+
+int control_delete(struct control *c, const struct store *s, uint32_t slot, uint32_t generation, struct why *w)
+{
+	struct kphi_control q = { .op = KPHI_CONTROL_DELETE, .slot = slot, .generation = generation };
+
+	q.last_of_port = last_of_port(s, slot);
+	return answer(ask(c, &q), w, "delete");
+}
+
+int control_reset(struct control *c, uint32_t slot, uint32_t generation, struct why *w)
+{
+	struct kphi_control q = { .op = KPHI_CONTROL_RESET, .slot = slot, .generation = generation };
+
+	return answer(ask(c, &q), w, "reset");
+}
+
+int control_listen(struct control *c, uint16_t port, bool on, struct why *w)
+{
+	struct kphi_control q = { .op = on ? KPHI_CONTROL_LISTEN : KPHI_CONTROL_DEAFEN, .port = port };
+
+	return answer(ask(c, &q), w, on ? "listen" : "deafen");
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "kernel/load.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <kphi.skel.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/error.h"
+
+const struct load_map load_maps[] = {
+	{ "store", "store", true },	  { "peers", "peers", true },	  { "records", "records", true },
+	{ "windows", "windows", true },	  { "locks", "locks", false },	  { "ids", "ids", false },
+	{ "ports", ".data.ports", false }, { "counters", "counters", true }, { "ticks", "ticks", true },
+};
+const size_t load_maps_count = sizeof(load_maps) / sizeof(*load_maps);
+
+static int chatter(enum libbpf_print_level level, const char *format, va_list args)
+{
+	char line[1024];
+
+	(void) level;
+	vsnprintf(line, sizeof(line), format, args);
+	line[strcspn(line, "\n")] = '\0';
+	error_debug("libbpf: %s", line);
+	return 0;
+}
+
+void load_quiet(void)
+{
+	libbpf_set_print(chatter);
+}
+
+static int refused(struct why *w, int err, const char *what)
+{
+	const char *denied = why_denied(err);
+
+	if (denied)
+		return why(w, err, "%s: %s; %s", what, why_errno(err), denied);
+	if (err == -ENOMEM || err == -E2BIG)
+		return why(w, err, "%s: %s. The kernel could not get the memory: ask for fewer `peers` or a smaller `window`",
+			   what, why_errno(err));
+	return why(w, err, "%s: %s. Run with -d for the kernel's own words; kphi needs Linux 6.1 or newer", what,
+		   why_errno(err));
+}
+
+static int set_sizes(struct kphi_bpf *skeleton, const struct kphi_store *header)
+{
+	int err = bpf_map__set_max_entries(skeleton->maps.peers, header->peers);
+
+	err = err ?: bpf_map__set_max_entries(skeleton->maps.records, header->peers);
+	err = err ?: bpf_map__set_max_entries(skeleton->maps.windows, header->peers);
+	err = err ?: bpf_map__set_value_size(skeleton->maps.windows, header->window * sizeof(uint64_t));
+	err = err ?: bpf_map__set_max_entries(skeleton->maps.locks, header->peers);
+	err = err ?: bpf_map__set_max_entries(skeleton->maps.ids, header->peers);
+	err = err ?: bpf_map__set_max_entries(skeleton->maps.counters, header->cpus);
+	err = err ?: bpf_map__set_max_entries(skeleton->maps.ticks, header->cpus);
+	skeleton->rodata->window_size = header->window;
+	return err;
+}
+
+static struct kphi_bpf *open_skeleton(const struct kphi_store *header, struct why *w)
+{
+	struct kphi_bpf *skeleton = kphi_bpf__open();
+
+	if (skeleton && !set_sizes(skeleton, header))
+		return skeleton;
+	why(w, -errno, "cannot prepare the BPF object: %s", strerror(errno));
+	kphi_bpf__destroy(skeleton);
+	return NULL;
+}
+
+int load_fresh(struct kphi_bpf **skeleton, const struct kphi_store *header, struct why *w)
+{
+	struct kphi_bpf *s = open_skeleton(header, w);
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	bpf_program__set_autoload(s->progs.kphi_xdp, false);
+	err = kphi_bpf__load(s);
+	if (err) {
+		kphi_bpf__destroy(s);
+		return refused(w, err, "cannot create the store's maps");
+	}
+	*skeleton = s;
+	return 0;
+}
+
+static int reuse_maps(struct kphi_bpf *skeleton, const struct pin *p, struct why *w)
+{
+	char path[PIN_PATH];
+
+	for (size_t i = 0; i < load_maps_count; i++) {
+		struct bpf_map *map = bpf_object__find_map_by_name(skeleton->obj, load_maps[i].map);
+		int fd = bpf_obj_get(pin_path(p, load_maps[i].pin, path));
+		int err = fd < 0 ? fd : bpf_map__reuse_fd(map, fd);
+
+		if (fd >= 0)
+			close(fd); /* libbpf keeps a duplicate */
+		if (err)
+			return why(w, err, "%s: cannot open the pinned map: %s%s%s", path, why_errno(err),
+				   why_denied(err) ? "; " : "", why_denied(err) ?: "");
+	}
+	return 0;
+}
+
+int load_over(struct kphi_bpf **skeleton, const struct pin *p, const struct kphi_store *header, struct why *w)
+{
+	struct kphi_bpf *s = open_skeleton(header, w);
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	err = reuse_maps(s, p, w);
+	if (!err) {
+		err = kphi_bpf__load(s);
+		if (err)
+			refused(w, err, "cannot load the programs");
+	}
+	if (err) {
+		kphi_bpf__destroy(s);
+		return err;
+	}
+	*skeleton = s;
+	return 0;
+}
+
+void load_free(struct kphi_bpf *skeleton)
+{
+	kphi_bpf__destroy(skeleton);
+}
+
+int load_map_fd(const struct kphi_bpf *skeleton, const char *map)
+{
+	return bpf_object__find_map_fd_by_name(skeleton->obj, map);
+}
+
+int load_xdp_fd(const struct kphi_bpf *skeleton)
+{
+	return bpf_program__fd(skeleton->progs.kphi_xdp);
+}
+
+int load_control_fd(const struct kphi_bpf *skeleton)
+{
+	return bpf_program__fd(skeleton->progs.kphi_control);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The store: the pinned maps as a whole. Making it, reading it without a system call, and what it costs. */
+#ifndef KPHI_KERNEL_STORE_H
+#define KPHI_KERNEL_STORE_H
+
+#include <kphi/maps.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "kernel/pin.h"
+#include "kernel/why.h"
+
+#define STORE_GROUP_DEFAULT "kphi" /* if there is such a group; root otherwise */
+
+struct store_size {
+	uint32_t peers, window;
+};
+
+/* A store mapped for reading. Needs no privilege beyond membership in the store's group. */
+struct store {
+	const struct kphi_store *header;
+	const struct kphi_peer *peers;
+	const struct kphi_record *records;
+	const uint64_t *windows; /* peers x window */
+	const struct kphi_counters *counters; /* cpus */
+	const struct kphi_tick *ticks; /* cpus */
+};
+
+/* Under the lock. `group` NULL: the default. -EEXIST if there is one. */
+int store_create(struct pin *p, const struct store_size *size, const char *group, struct why *w);
+
+/* Under the lock: make a store of default size if there is none; refuse if only one of another ABI is there. */
+int store_ensure(struct pin *p, struct why *w);
+
+int store_open(struct store *s, const struct pin *p, struct why *w);
+void store_close(struct store *s);
+
+/* Bytes of kernel memory that the maps take; none of it can be swapped out. */
+uint64_t store_memory(const struct kphi_store *header);
+
+/*
+ * A consistent copy of one slot: the record, and (unless NULL) what was configured. Both were true at one instant.
+ * Returns 0, or -EBUSY if writers kept moving it for 1,000 tries. A free slot is copied like any other.
+ */
+int store_read(const struct store *s, uint32_t slot, struct kphi_record *record, struct kphi_peer *peer);
+
+/* The same for the window's intervals: copies `record->window.n` of them, oldest first, into `ring` (room for W). */
+int store_read_ring(const struct store *s, uint32_t slot, struct kphi_record *record, uint64_t *ring);
+
+/* The sum of one counter over all CPUs. */
+uint64_t store_count(const struct store *s, enum kphi_counter which);
+
+/* The slot of the peer with this name, or -1. */
+int64_t store_find(const struct store *s, const char *name);
+
+#endif

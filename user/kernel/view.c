@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Reading the mapped store while the kernel writes it. */
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "kernel/store.h"
+
+#define TRIES 1000 /* a writer holds the record for some 100 ns */
+
+/*
+ * Word by word, because the kernel may be writing the same words: what is torn is thrown away by the version check, but
+ * each load must be one load.
+ */
+static void copy_words(void *to, const void *from, size_t bytes)
+{
+	const uint64_t *source = from;
+	uint64_t *target = to;
+
+	for (size_t i = 0; i < bytes / sizeof(*source); i++)
+		target[i] = __atomic_load_n(&source[i], __ATOMIC_RELAXED);
+}
+
+static bool begin(const struct kphi_record *r, uint64_t *version)
+{
+	*version = __atomic_load_n(&r->version, __ATOMIC_ACQUIRE);
+	return !(*version & 1);
+}
+
+static bool unchanged(const struct kphi_record *r, uint64_t version)
+{
+	atomic_thread_fence(memory_order_acquire);
+	return __atomic_load_n(&r->version, __ATOMIC_RELAXED) == version;
+}
+
+int store_read(const struct store *s, uint32_t slot, struct kphi_record *record, struct kphi_peer *peer)
+{
+	const struct kphi_record *r = &s->records[slot];
+	uint64_t version;
+
+	for (int i = 0; i < TRIES; i++) {
+		if (!begin(r, &version))
+			continue;
+		copy_words(record, r, sizeof(*r));
+		if (peer)
+			copy_words(peer, &s->peers[slot], sizeof(*peer));
+		if (unchanged(r, version))
+			return 0;
+	}
+	return -EBUSY;
+}
+
+int store_read_ring(const struct store *s, uint32_t slot, struct kphi_record *record, uint64_t *ring)
+{
+	const struct kphi_record *r = &s->records[slot];
+	uint32_t size = s->header->window;
+	const uint64_t *from = &s->windows[(uint64_t) slot * size];
+	uint64_t version;
+
+	for (int i = 0; i < TRIES; i++) {
+		uint32_t n, next;
+
+		if (!begin(r, &version))
+			continue;
+		copy_words(record, r, sizeof(*r));
+		n = record->window.n <= size ? record->window.n : 0;
+		next = record->window.next < size ? record->window.next : 0;
+		for (uint32_t k = 0; k < n; k++)
+			ring[k] = __atomic_load_n(&from[(next + size - n + k) % size], __ATOMIC_RELAXED);
+		if (unchanged(r, version))
+			return 0;
+	}
+	return -EBUSY;
+}
+
+uint64_t store_count(const struct store *s, enum kphi_counter which)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t cpu = 0; cpu < s->header->cpus; cpu++)
+		sum += __atomic_load_n(&s->counters[cpu].count[which], __ATOMIC_RELAXED);
+	return sum;
+}
+
+int64_t store_find(const struct store *s, const char *name)
+{
+	struct kphi_record record;
+	struct kphi_peer peer;
+
+	for (uint32_t slot = 0; slot < s->header->peers; slot++) {
+		/* A glance without a copy rules out almost every slot; the copy decides. */
+		if (s->records[slot].state == KPHI_FREE || strncmp(s->peers[slot].name, name, KPHI_NAME_SIZE))
+			continue;
+		if (!store_read(s, slot, &record, &peer) && record.state != KPHI_FREE && !strcmp(peer.name, name))
+			return slot;
+	}
+	return -1;
+}
+
+/* The kernel's own rounding: arrays of eight-byte multiples in whole pages, and a preallocated hash. */
+static uint64_t pages(uint64_t bytes)
+{
+	return (bytes + 4095) / 4096 * 4096;
+}
+
+uint64_t store_memory(const struct kphi_store *h)
+{
+	enum { HASH_ELEMENT = 48, HASH_BUCKET = 16 };
+	uint64_t buckets = 1, per_cpu = sizeof(struct kphi_counters) + sizeof(struct kphi_tick);
+
+	while (buckets < h->peers)
+		buckets *= 2;
+	return pages(sizeof(struct kphi_store)) + pages((uint64_t) h->peers * sizeof(struct kphi_peer)) +
+	       pages((uint64_t) h->peers * sizeof(struct kphi_record)) + pages((uint64_t) h->peers * h->window * 8) +
+	       pages((uint64_t) h->peers * 8) + pages(h->cpus * per_cpu) + pages(KPHI_PORT_BYTES) +
+	       h->peers * (HASH_ELEMENT + sizeof(struct kphi_id) + sizeof(struct kphi_slot)) + buckets * HASH_BUCKET;
+}

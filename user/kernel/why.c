@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "kernel/why.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int why(struct why *w, int err, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(w->text, sizeof(w->text), format, args);
+	va_end(args);
+	return err;
+}
+
+const char *why_errno(int err)
+{
+	return strerror(err < 0 ? -err : err);
+}
+
+const char *why_denied(int err)
+{
+	if (err != -EPERM && err != -EACCES)
+		return NULL;
+	if (geteuid() != 0)
+		return "run it as root (it needs CAP_BPF and CAP_NET_ADMIN)";
+	return "a security policy of this host (LSM, lockdown or seccomp) refuses bpf(2) even to root";
+}

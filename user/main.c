@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* kphi: options, and the table of OBJECTs. */
+#include <abi.h>
+#include <bpf/libbpf.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "kernel/load.h"
+#include "kernel/pin.h"
+
+#define KPHI_VERSION "0.1.0"
+
+static const struct {
+	const char *name;
+	int (*run)(struct kphi_cli *cli, int argc, char **argv);
+	const char *help;
+} objects[] = {
+	{ "peer", cmd_peer, "who is watched: add, show, their windows" },
+	{ "net", cmd_net, "the devices that listen: attach, detach, show" },
+	{ "store", cmd_store, "the pinned maps: create, show, purge" },
+	{ "beat", cmd_beat, "send heartbeats" },
+};
+#define OBJECTS (sizeof(objects) / sizeof(*objects))
+
+static int usage(FILE *to)
+{
+	fprintf(to, "Usage: kphi [OPTIONS] OBJECT { COMMAND | help }\n\nOBJECT:\n");
+	for (size_t i = 0; i < OBJECTS; i++)
+		fprintf(to, "  %-6s  %s\n", objects[i].name, objects[i].help);
+	fprintf(to, "\nOPTIONS:\n"
+		    "  -j, --json      one JSON document on standard output\n"
+		    "  -p, --pretty    the same, for people\n"
+		    "  --pin DIR       a bpffs other than " PIN_ROOT_DEFAULT "\n"
+		    "  --exit-status   exit with 3 if a peer that was asked for is suspect\n"
+		    "  -d, --debug     say what libbpf and the kernel say\n"
+		    "  -V, --version   version and ABI\n"
+		    "  -h, --help      this\n");
+	return fflush(to) || ferror(to) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+}
+
+static int version(enum out_mode mode)
+{
+	struct out *o = out_new(stdout, mode);
+
+	out_open_object(o, NULL);
+	out_string(o, "version", "kphi", KPHI_VERSION);
+	out_string(o, "abi", "ABI", KPHI_ABI);
+	out_string(o, "libbpf", "libbpf", libbpf_version_string());
+	out_close_object(o);
+	return out_finish(o) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+}
+
+static int run_object(struct kphi_cli *cli, int argc, char **argv)
+{
+	const char *names[OBJECTS + 1];
+	char reason[512];
+	int which;
+
+	if (!argc) {
+		fail("an OBJECT is missing. `kphi help` lists them");
+		return KPHI_EXIT_USAGE;
+	}
+	for (size_t i = 0; i < OBJECTS; i++)
+		names[i] = objects[i].name;
+	names[OBJECTS] = "help";
+	which = keyword_match(argv[0], names, OBJECTS + 1, reason, sizeof(reason));
+	if (which < 0) {
+		fail("%s", reason);
+		return KPHI_EXIT_USAGE;
+	}
+	return (size_t) which == OBJECTS ? usage(stdout) : objects[which].run(cli, argc - 1, argv + 1);
+}
+
+enum { OPTION_PIN = 256, OPTION_EXIT_STATUS };
+
+static const struct option long_options[] = {
+	{ "json", no_argument, NULL, 'j' },	      { "pretty", no_argument, NULL, 'p' },
+	{ "pin", required_argument, NULL, OPTION_PIN }, { "exit-status", no_argument, NULL, OPTION_EXIT_STATUS },
+	{ "debug", no_argument, NULL, 'd' },	      { "version", no_argument, NULL, 'V' },
+	{ "help", no_argument, NULL, 'h' },	      { 0 },
+};
+
+/* -j decides how even the first error is said, so it is looked for before anything can go wrong. */
+static enum out_mode mode_of(int argc, char **argv)
+{
+	enum out_mode mode = OUT_TEXT;
+
+	for (int i = 1; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--"); i++) {
+		if (!strcmp(argv[i], "--pin"))
+			i++;
+		else if (!strcmp(argv[i], "--json") || (argv[i][1] != '-' && strchr(argv[i], 'j')))
+			mode = mode == OUT_TEXT ? OUT_JSON : mode;
+		else if (!strcmp(argv[i], "--pretty") || (argv[i][1] != '-' && strchr(argv[i], 'p')))
+			mode = OUT_PRETTY;
+	}
+	return mode;
+}
+
+int main(int argc, char **argv)
+{
+	struct kphi_cli cli = { .mode = mode_of(argc, argv) };
+	bool show_version = false;
+	int option;
+
+	signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other, and is reported as one */
+	error_setup(cli.mode, "kphi");
+	load_quiet();
+	opterr = 0;
+	/* "+": options end at the OBJECT, so that a command's words are its own. */
+	while ((option = getopt_long(argc, argv, "+:jpdVh", long_options, NULL)) != -1) {
+		switch (option) {
+		case 'j':
+		case 'p':
+			break;
+		case 'd':
+			error_set_debug(true);
+			break;
+		case OPTION_PIN:
+			cli.pin = optarg;
+			break;
+		case OPTION_EXIT_STATUS:
+			cli.exit_status = true;
+			break;
+		case 'V':
+			show_version = true;
+			break;
+		case 'h':
+			return usage(stdout);
+		default:
+			fail(option == ':' ? "%s needs a value. `kphi help` lists the options"
+					   : "%s is not an option. `kphi help` lists them", argv[optind - 1]);
+			return KPHI_EXIT_USAGE;
+		}
+	}
+	return show_version ? version(cli.mode) : run_object(&cli, argc - optind, argv + optind);
+}
