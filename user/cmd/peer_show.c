@@ -300,7 +300,7 @@ static void say_histogram(struct out *o, const uint64_t *ring, uint32_t n)
 		out_open_row(o);
 		out_duration(o, "from_ns", "FROM", low + i * step);
 		out_u64(o, "count", "COUNT", bins[i]);
-		out_string(o, NULL, "", bar);
+		out_string(o, "bar", "", bar);
 		out_close_row(o);
 	}
 	out_close_table(o);
