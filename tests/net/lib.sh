@@ -115,7 +115,8 @@ start() {
 	local name=$1
 
 	resolve "${@:2}"
-	"${ARGV[@]}" > "$(log_of "$name")" 2>&1 < /dev/null &
+	: > "$(log_of "$name")" # here, lest somebody who waits for a line finds that of a predecessor
+	"${ARGV[@]}" >> "$(log_of "$name")" 2>&1 < /dev/null &
 	daemons[$name]=$!
 }
 
@@ -294,6 +295,6 @@ finish() {
 	exit $status
 }
 
-trap 'note "line $LINENO: failed with status $?: $BASH_COMMAND"' ERR
+trap 'note "status $? of: $BASH_COMMAND; line $LINENO, called from line ${BASH_LINENO[*]}" >&2' ERR
 trap finish EXIT
 trap 'exit 130' INT TERM
