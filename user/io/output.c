@@ -74,9 +74,7 @@ static void note_error(struct out *o)
 		o->error = errno ? -errno : -EIO;
 }
 
-/* --- JSON
- * ---------------------------------------------------------------------------------------------------------
- */
+/* --- JSON --- */
 
 static void json_newline(struct out *o)
 {
@@ -159,9 +157,7 @@ static void json_null(struct out *o, const char *key)
 	note_error(o);
 }
 
-/* --- text
- * ---------------------------------------------------------------------------------------------------------
- */
+/* --- text --- */
 
 /* An object's lines are indented once for every object around it. Rows do not count. */
 static unsigned int text_indent(const struct out *o)
@@ -231,8 +227,7 @@ void out_text(struct out *o, const char *fmt, ...)
 	note_error(o);
 }
 
-/* --- containers
- * --------------------------------------------------------------------------------------------------- */
+/* --- containers --- */
 
 /* The same for both modes, so that what one of them would get wrong is seen in the other. */
 static void check_place(struct out *o, const char *key)
@@ -355,8 +350,7 @@ void out_close_table(struct out *o)
 	close_container(o, TABLE);
 }
 
-/* --- facts
- * -------------------------------------------------------------------------------------------------------- */
+/* --- facts --- */
 
 void out_string(struct out *o, const char *key, const char *title, const char *value)
 {
@@ -434,8 +428,7 @@ void out_null(struct out *o, const char *key, const char *title)
 		text_fact(o, title, "-", TABLE_MISSING);
 }
 
-/* --- the document
- * ------------------------------------------------------------------------------------------------- */
+/* --- the document --- */
 
 int out_finish(struct out *o)
 {
