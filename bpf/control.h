@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Changes that user space asks for, made here under the same lock as a beat: user space itself can write no record. One
- * request is one run of the program, so whoever is killed while asking leaves nothing half done.
+ * Changes that user space asks for, made here under the same lock as a beat: user space itself can write no
+ * record. One request is one run of the program, so whoever is killed while asking leaves nothing half done.
  */
 #ifndef KPHI_BPF_CONTROL_H
 #define KPHI_BPF_CONTROL_H
@@ -9,6 +9,7 @@
 #include <kphi/window.h>
 
 #include "maps.h"
+#include "tick.h"
 
 static __always_inline void control_port(uint16_t port, uint32_t bits, int on)
 {
@@ -20,8 +21,10 @@ static __always_inline void control_port(uint16_t port, uint32_t bits, int on)
 		ports[port >> 2] &= ~mask;
 }
 
-/* A slot as it is before anything was heard. The version keeps counting, the generation is the caller's business. */
-static __always_inline void control_clear(struct kphi_record *r, const struct kphi_peer *peer, uint64_t now_ns)
+/* A slot as it is before anything was heard. The version keeps counting, the generation is the caller's
+ * business. */
+static __always_inline void control_clear(struct kphi_record *r, const struct kphi_peer *peer,
+					  uint64_t now_ns)
 {
 	uint64_t version = r->version;
 	uint32_t generation = r->generation;
@@ -36,10 +39,11 @@ static __always_inline void control_clear(struct kphi_record *r, const struct kp
 
 static __always_inline int control_add(const struct kphi_control *q, struct place *p)
 {
-	struct kphi_slot to = { .slot = q->slot, .generation = p->record->generation };
+	struct kphi_slot to = {.slot = q->slot, .generation = p->record->generation};
 	int err;
 
-	/* Commands queue for the store's lock file, so nothing takes the slot between this look and the lock below. */
+	/* Commands queue for the store's lock file, so nothing takes the slot between this look and the lock
+	 * below. */
 	if (p->record->state != KPHI_FREE)
 		return KPHI_CONTROL_BUSY;
 	if (bpf_map_lookup_elem(&ids, &q->peer.id))
@@ -98,6 +102,35 @@ static __always_inline int control_reset(const struct kphi_control *q, struct pl
 	return gone ? KPHI_CONTROL_GONE : KPHI_CONTROL_OK;
 }
 
+/* watch, unwatch, mute: what is configured of a peer that goes on. */
+static __always_inline int control_configure(const struct kphi_control *q, struct place *p)
+{
+	int gone = 1;
+
+	bpf_spin_lock(&p->lock->lock);
+	if (p->record->generation == q->generation && p->record->state != KPHI_FREE) {
+		version_move(p->record);
+		if (q->op == KPHI_CONTROL_MUTE) {
+			p->peer->mute_until_ns = q->peer.mute_until_ns;
+			__builtin_memcpy(p->peer->mute_reason, q->peer.mute_reason,
+					 sizeof(p->peer->mute_reason));
+		} else {
+			p->peer->watched = q->op == KPHI_CONTROL_WATCH;
+		}
+		version_move(p->record);
+		gone = 0;
+	}
+	bpf_spin_unlock(&p->lock->lock);
+	return gone ? KPHI_CONTROL_GONE : KPHI_CONTROL_OK;
+}
+
+/* One request a CPU: q->slot is the CPU. */
+static __always_inline int control_stop_tick(const struct kphi_control *q)
+{
+	tick_stop(q->slot);
+	return KPHI_CONTROL_OK;
+}
+
 static __always_inline int control(const struct kphi_control *q)
 {
 	struct place p;
@@ -106,6 +139,8 @@ static __always_inline int control(const struct kphi_control *q)
 		control_port(q->port, KPHI_PORT_NATIVE, q->op == KPHI_CONTROL_LISTEN);
 		return KPHI_CONTROL_OK;
 	}
+	if (q->op == KPHI_CONTROL_STOP_TICK)
+		return control_stop_tick(q);
 	if (place_find(&p, q->slot))
 		return KPHI_CONTROL_NO_SLOT;
 	switch (q->op) {
@@ -115,6 +150,10 @@ static __always_inline int control(const struct kphi_control *q)
 		return control_delete(q, &p);
 	case KPHI_CONTROL_RESET:
 		return control_reset(q, &p);
+	case KPHI_CONTROL_WATCH:
+	case KPHI_CONTROL_UNWATCH:
+	case KPHI_CONTROL_MUTE:
+		return control_configure(q, &p);
 	default:
 		return KPHI_CONTROL_BAD;
 	}

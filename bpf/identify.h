@@ -25,14 +25,15 @@ static __always_inline void identify_rule(const struct datagram *d, struct kphi_
 	}
 }
 
-/* KPHI_COUNT_beat if the payload is a native message that may be recorded, with *id and *b filled; else why not. */
+/* KPHI_COUNT_beat if the payload is a native message that may be recorded, with *id and *b filled; else why
+ * not. */
 static __always_inline enum kphi_counter identify_native(const struct frame *f, const struct datagram *d,
-							  struct kphi_id *id, struct kphi_beat *b)
+							 struct kphi_id *id, struct kphi_beat *b)
 {
 	struct kphi_wire *w = d->payload;
 	uint32_t length;
 
-	if (d->length < sizeof(*w) || (void *) (w + 1) > f->end)
+	if (d->length < sizeof(*w) || (void *)(w + 1) > f->end)
 		return KPHI_COUNT_wire_short;
 	if (w->magic != bpf_htonl(KPHI_WIRE_MAGIC))
 		return KPHI_COUNT_wire_magic;
@@ -52,7 +53,6 @@ static __always_inline enum kphi_counter identify_native(const struct frame *f, 
 	b->flags = bpf_ntohs(w->flags) & 0xff;
 	b->epoch = bpf_be64_to_cpu(w->epoch);
 	b->sequence = bpf_be64_to_cpu(w->sequence);
-	b->timestamp_ms = bpf_be64_to_cpu(w->timestamp_ms);
 	b->cluster_version = bpf_be64_to_cpu(w->cluster_version);
 	b->load_average = bpf_ntohl(w->load_average);
 	b->available_capacity = bpf_ntohl(w->available_capacity);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From an Ethernet frame to a UDP payload. Pure pointer arithmetic: the tests and fuzzers compile this text for the
- * host. Whoever includes it defines frame_length(), the length of the whole frame when part of it may lie in further
- * buffers (multi-buffer XDP); headers are always in the first one.
+ * From an Ethernet frame to a UDP payload. Pure pointer arithmetic: the tests and fuzzers compile this text
+ * for the host. Whoever includes it defines frame_length(), the length of the whole frame when part of it may
+ * lie in further buffers (multi-buffer XDP); headers are always in the first one.
  */
 #ifndef KPHI_BPF_PARSE_H
 #define KPHI_BPF_PARSE_H
@@ -17,12 +17,12 @@
 
 #include <bpf/bpf_endian.h>
 
-#define VLAN_TAGS	2
+#define VLAN_TAGS       2
 #define IPV6_EXTENSIONS 6 /* headers walked between the IPv6 header and UDP */
 
 struct frame {
 	void *data, *end; /* the first buffer */
-	void *context; /* for frame_length() */
+	void *context; /* the includer's */
 };
 
 KPHI_INLINE uint64_t frame_length(const struct frame *f);
@@ -35,7 +35,8 @@ struct datagram {
 	uint8_t ipv6;
 };
 
-/* Verdicts of a parsing step: go on, or the packet is none of ours (FOREIGN), or a counter says what is wrong with it. */
+/* Verdicts of a parsing step: go on, or the packet is none of ours (FOREIGN), or a counter says what is wrong
+ * with it. */
 enum { PARSED = -2, FOREIGN = -1 };
 
 struct vlan {
@@ -47,7 +48,7 @@ KPHI_INLINE int parse_ethernet(const struct frame *f, void **at, uint16_t *proto
 {
 	struct ethhdr *eth = f->data;
 
-	if ((void *) (eth + 1) > f->end)
+	if ((void *)(eth + 1) > f->end)
 		return KPHI_COUNT_malformed_ethernet;
 	*proto = eth->h_proto;
 	*at = eth + 1;
@@ -56,7 +57,7 @@ KPHI_INLINE int parse_ethernet(const struct frame *f, void **at, uint16_t *proto
 
 		if (*proto != bpf_htons(ETH_P_8021Q) && *proto != bpf_htons(ETH_P_8021AD))
 			break;
-		if ((void *) (v + 1) > f->end)
+		if ((void *)(v + 1) > f->end)
 			return KPHI_COUNT_malformed_ethernet;
 		*proto = v->proto;
 		*at = v + 1;
@@ -67,23 +68,24 @@ KPHI_INLINE int parse_ethernet(const struct frame *f, void **at, uint16_t *proto
 /* Do `length` bytes from `at` fit in the frame? Padding behind them is legal. */
 KPHI_INLINE int frame_holds(const struct frame *f, void *at, uint32_t length)
 {
-	uint64_t begin = (uint64_t) at - (uint64_t) f->data;
+	uint64_t begin = (uint64_t)at - (uint64_t)f->data;
 
-	if (begin + length <= (uint64_t) f->end - (uint64_t) f->data)
+	if (begin + length <= (uint64_t)f->end - (uint64_t)f->data)
 		return 1;
 	return begin + length <= frame_length(f);
 }
 
 /*
- * The UDP header at `at`, in an IP packet that has `room` bytes left for it. A first fragment carries only part of its
- * datagram, so its length cannot be held against it.
+ * The UDP header at `at`, in an IP packet that has `room` bytes left for it. A first fragment carries only
+ * part of its datagram, so its length cannot be held against it.
  */
-KPHI_INLINE int parse_udp(const struct frame *f, void *at, uint32_t room, int first_fragment, struct datagram *d)
+KPHI_INLINE int parse_udp(const struct frame *f, void *at, uint32_t room, int first_fragment,
+			  struct datagram *d)
 {
 	struct udphdr *udp = at;
 	uint32_t length;
 
-	if ((void *) (udp + 1) > f->end || room < sizeof(*udp))
+	if ((void *)(udp + 1) > f->end || room < sizeof(*udp))
 		return KPHI_COUNT_malformed_udp;
 	length = bpf_ntohs(udp->len);
 	if (length < sizeof(*udp) || (length > room && !first_fragment))
@@ -100,7 +102,7 @@ KPHI_INLINE int parse_ipv4(const struct frame *f, void *at, struct datagram *d)
 	uint32_t header, total;
 	uint16_t fragment;
 
-	if ((void *) (ip + 1) > f->end)
+	if ((void *)(ip + 1) > f->end)
 		return KPHI_COUNT_malformed_ipv4;
 	header = ip->ihl * 4;
 	total = bpf_ntohs(ip->tot_len);
@@ -122,8 +124,10 @@ struct ipv6_fragment {
 	uint32_t id;
 };
 
-/* One extension header: moves *at and *room behind it. FOREIGN: `next` is no extension header that is walked. */
-KPHI_INLINE int parse_extension(const struct frame *f, void **at, uint32_t *room, uint8_t *next, int *first_fragment)
+/* One extension header: moves *at and *room behind it. FOREIGN: `next` is no extension header that is walked.
+ */
+KPHI_INLINE int parse_extension(const struct frame *f, void **at, uint32_t *room, uint8_t *next,
+				int *first_fragment)
 {
 	struct ipv6_opt_hdr *option = *at;
 	uint32_t length;
@@ -167,7 +171,7 @@ KPHI_INLINE int parse_ipv6(const struct frame *f, void *at, struct datagram *d)
 	uint32_t room;
 	uint8_t next;
 
-	if ((void *) (ip + 1) > f->end)
+	if ((void *)(ip + 1) > f->end)
 		return KPHI_COUNT_malformed_ipv6;
 	room = bpf_ntohs(ip->payload_len);
 	next = ip->nexthdr;

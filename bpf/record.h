@@ -5,110 +5,153 @@
 
 #include "identify.h"
 #include "maps.h"
+#include "tick.h"
 
-static __always_inline void record_read_tick(struct kphi_beat *b)
+/* The device a frame came by; whoever includes this defines it. */
+KPHI_INLINE uint32_t frame_device(const struct frame *f);
+
+/*
+ * Queued packets are delivered before a late tick can say that it was late, so an overdue tick is a stall
+ * that is still open: what it has cost so far is taken as the tick will take it.
+ */
+static __always_inline void record_read_tick(struct kphi_beat *b, const struct kphi_tick *t)
 {
-	uint32_t cpu = b->cpu;
-	struct kphi_tick *t = bpf_map_lookup_elem(&ticks, &cpu);
+	uint64_t gap_ns = t->last_ns && b->now_ns > t->last_ns ? b->now_ns - t->last_ns : 0;
 
-	b->stalled_total_ns = t ? t->stalled_total_ns : 0;
-	b->stall_end_ns = t ? t->stall_end_ns : 0;
+	b->stalled_total_ns = t->stalled_total_ns;
+	b->stall_end_ns = t->stall_end_ns;
+	b->stall_length_ns = t->stall_length_ns;
+	if (gap_ns > KPHI_TICK_LIMIT_NS) {
+		b->stalled_total_ns += gap_ns;
+		b->stall_end_ns = b->now_ns;
+		if (gap_ns > b->stall_length_ns)
+			b->stall_length_ns = gap_ns;
+	}
 }
 
 /*
- * The wall clock is asked only when a message claims an epoch the record has not reached. The peek is made without the
- * lock: epochs only rise, so what passes here for known is known; a reset in between refuses one message at worst.
+ * The wall clock is asked only when a message claims an epoch the record has not reached. The peek is made
+ * without the lock: epochs only rise, so what passes here for known is known; a reset in between refuses one
+ * message at worst.
  */
 static __always_inline uint64_t record_epoch_limit(const struct kphi_record *r, uint64_t epoch)
 {
-	uint64_t known = *(volatile const uint64_t *) &r->epoch;
+	uint64_t known = *(volatile const uint64_t *)&r->epoch;
 
 	if (epoch <= known)
 		return known;
 	return bpf_ktime_get_tai_ns() / 1000000000 + KPHI_EPOCH_AHEAD_S;
 }
 
-static __always_inline void record_notes(struct kphi_counters *c, uint32_t notes)
+static __always_inline void record_notes(uint32_t cpu, uint32_t notes)
 {
+	struct kphi_counters *c = bpf_map_lookup_elem(&counters, &cpu);
+
+	if (!c)
+		return;
 #define X(name, help) c->count[KPHI_COUNT_##name] += !!(notes & KPHI_NOTE(name));
 	KPHI_NOTES(X)
 #undef X
 }
 
-/* b->now_ns is stamped already, before anything that can wait. */
-static __always_inline enum kphi_counter record_beat(const struct kphi_slot *to, struct kphi_beat *b,
-						     struct kphi_counters *c)
+static __always_inline void record_hint(uint32_t slot, uint32_t generation)
+{
+	struct kphi_hint hint = {.slot = slot, .generation = generation};
+
+	bpf_ringbuf_output(&hints, &hint, sizeof(hint), 0);
+}
+
+/* What somebody who follows verdicts has to hear of at once. */
+static __always_inline uint32_t record_face(const struct kphi_record *r)
+{
+	return r->state | r->flags << 8;
+}
+
+/*
+ * Fold *b into the record of the peer in `slot`, if that still has this generation; b->now_ns is stamped already,
+ * before anything that can wait. Returns the outcome. A function of its own, not inlined, so that the verifier
+ * proves it once and not once for every shape of packet that leads here.
+ */
+__attribute__((noinline)) int record_beat(struct kphi_beat *b, uint32_t slot, uint32_t generation)
 {
 	enum kphi_counter outcome = KPHI_COUNT_unknown_peer;
-	uint32_t notes = 0;
+	uint32_t notes = 0, changed = 0;
+	struct kphi_tick *t;
 	struct place p;
 
-	if (place_find(&p, to->slot))
+	if (!b)
 		return KPHI_COUNT_internal;
-	record_read_tick(b);
+	t = tick_keep(b->cpu, b->now_ns);
+	if (!t || place_find(&p, slot))
+		return KPHI_COUNT_internal;
+	record_read_tick(b, t);
+	if (p.record->window.interval_ns > t->longest_ns)
+		t->longest_ns = p.record->window.interval_ns;
 	b->epoch_limit = record_epoch_limit(p.record, b->epoch);
 
 	bpf_spin_lock(&p.lock->lock);
-	if (p.record->generation == to->generation && p.record->state != KPHI_FREE) {
+	if (p.record->generation == generation && p.record->state != KPHI_FREE) {
 		version_move(p.record);
+		changed = record_face(p.record);
 		outcome = kphi_record_take(p.record, p.peer, p.ring, window_size, b, &notes);
+		changed ^= record_face(p.record);
 		version_move(p.record);
 	}
 	bpf_spin_unlock(&p.lock->lock);
 
 	if (notes)
-		record_notes(c, notes);
+		record_notes(b->cpu, notes);
+	if (changed || notes & (KPHI_NOTE(restart) | KPHI_NOTE(retuned)) ||
+	    (p.peer->watched && outcome == KPHI_COUNT_beat))
+		record_hint(slot, generation);
 	return outcome;
 }
 
-/* A datagram to one of our ports: everything that happens to it. */
-static __always_inline enum kphi_counter record_datagram(const struct frame *f, const struct datagram *d,
-							 uint32_t bits, struct kphi_counters *c, uint32_t cpu)
+/* A datagram to one of our ports: whose is it, and what becomes of it? */
+static __always_inline int record_datagram(const struct frame *f, const struct datagram *d, uint32_t bits,
+					   struct kphi_beat *b)
 {
-	struct kphi_beat b = { .now_ns = bpf_ktime_get_ns(), .type = KPHI_WIRE_BEAT, .cpu = cpu };
-	enum kphi_counter understood;
-	struct kphi_slot *to;
+	struct kphi_slot *to = 0;
 	struct kphi_id id;
 
 	if (bits & KPHI_PORT_RULE) {
 		identify_rule(d, &id);
 		to = bpf_map_lookup_elem(&ids, &id);
-		if (to)
-			return record_beat(to, &b, c);
-		if (!(bits & KPHI_PORT_NATIVE))
+		if (!to && !(bits & KPHI_PORT_NATIVE))
 			return KPHI_COUNT_no_rule;
 	}
-	understood = identify_native(f, d, &id, &b);
-	if (understood != KPHI_COUNT_beat)
-		return understood;
-	to = bpf_map_lookup_elem(&ids, &id);
-	return to ? record_beat(to, &b, c) : KPHI_COUNT_unknown_peer;
+	if (!to) {
+		enum kphi_counter understood = identify_native(f, d, &id, b);
+
+		if (understood != KPHI_COUNT_beat)
+			return understood;
+		to = bpf_map_lookup_elem(&ids, &id);
+	}
+	return to ? record_beat(b, to->slot, to->generation) : KPHI_COUNT_unknown_peer;
 }
 
 /* The whole packet path: every frame leaves it as it came. */
 static __always_inline void record_frame(const struct frame *f)
 {
+	struct kphi_beat b = {};
 	struct datagram d = {};
-	struct kphi_counters *c;
-	uint32_t bits, cpu;
+	uint32_t bits;
 	int verdict = parse_frame(f, &d);
 
 	if (verdict == FOREIGN)
 		return;
 	if (verdict != PARSED) {
-		count(verdict);
+		count(bpf_get_smp_processor_id(), verdict);
 		return;
 	}
 	bits = port_bits(d.port);
 	if (!bits)
 		return;
-	cpu = bpf_get_smp_processor_id();
-	c = bpf_map_lookup_elem(&counters, &cpu);
-	if (!c)
-		return;
-	verdict = record_datagram(f, &d, bits, c, cpu);
-	if (verdict >= 0 && verdict < KPHI_COUNTERS)
-		c->count[verdict]++;
+	b.now_ns = bpf_ktime_get_ns();
+	b.type = KPHI_WIRE_BEAT;
+	b.cpu = bpf_get_smp_processor_id();
+	b.device = frame_device(f);
+	count(b.cpu, record_datagram(f, &d, bits, &b));
 }
 
 #endif

@@ -30,6 +30,7 @@
 #define KPHI_CAP_INTERVALS   10 /* the cap is this many intervals unless set */
 #define KPHI_RETUNE_RUN      8 /* so many capped intervals in a row restart the window from themselves */
 #define KPHI_LEARN_RUN       8 /* a peer without a configured interval learns it from so many */
+#define KPHI_MIN_STD_SHARE   10 /* the least standard deviation is this part of the interval unless set */
 #define KPHI_CLEAN_MIN_NS    100000000ULL /* how long after a stall, at least, nothing is learned */
 
 #define KPHI_NAME_SIZE 64 /* with the terminating zero */
@@ -87,7 +88,10 @@ struct kphi_peer {
 	uint64_t max_interval_ns; /* cap; 0: KPHI_CAP_INTERVALS * interval */
 	uint8_t model; /* enum kphi_model */
 	uint8_t set; /* enum kphi_peer_set, or'ed */
-	uint8_t unused[62];
+	uint8_t watched; /* somebody waits for its next beat */
+	uint8_t unused[5];
+	uint64_t mute_until_ns; /* maintenance: no verdicts before */
+	char mute_reason[48];
 };
 
 /* The last W intervals of one life. The ring itself is the peer's element of `windows`. */
@@ -144,10 +148,11 @@ struct kphi_record {
 	uint64_t unlearned;
 	struct kphi_sequence sequence;
 	struct kphi_window window;
-	uint64_t timestamp_ms; /* this and the next two: as the last message had them */
-	uint64_t cluster_version;
+	uint32_t device,
+		other_device; /* ifindex of the last arrival's, and of the last one that was not the same */
+	uint64_t other_ns; /* last time something came by other_device */
+	uint64_t cluster_version; /* this and the next two: as the last message had them */
 	uint32_t load_average, available_capacity;
-	uint8_t unused[8];
 };
 
 struct kphi_lock {
@@ -158,15 +163,64 @@ struct kphi_counters {
 	uint64_t count[KPHI_COUNTERS];
 } __attribute__((aligned(64)));
 
-/* One CPU's stopwatch on itself. Zero until the guard runs: then nothing is discounted and everything is
- * learned. */
+#define KPHI_TICK_NS       10000000ULL /* a CPU that takes beats proves every 10 ms that it runs softirq work */
+#define KPHI_TICK_LIMIT_NS 50000000ULL /* a tick later than this is a stall */
+#define KPHI_TICK_KEEP_NS  60000000000ULL /* without beats, ticks end after this long, or after ... */
+#define KPHI_TICK_KEEP     3 /* ... so many of the longest intervals heard, if that is longer */
+#define KPHI_STALL_FADE_NS 60000000000ULL /* how long a long stall outranks shorter ones after it */
+#define KPHI_STALLS        16 /* kept per CPU, for display */
+
+struct kphi_stall {
+	uint64_t end_ns;
+	uint64_t length_ns; /* from the last tick before it to its end */
+};
+
+/* One CPU's stopwatch on itself. All zero on a CPU that never took a beat. */
 struct kphi_tick {
-	uint64_t last_ns; /* last tick; 0: none armed */
+	uint64_t last_ns; /* last tick; 0: none is armed, and silence is not discounted */
 	uint64_t stalled_total_ns;
-	uint64_t stall_end_ns; /* end of the last stall; 0: none yet */
-	uint64_t worst_ns;
+	uint64_t stall_end_ns; /* end of the last stall or suspend; 0: none yet */
+	uint64_t stall_length_ns; /* of the longest stall of the last minute */
+	uint64_t stall_length_end_ns; /* and when that one ended */
+	uint64_t beat_ns; /* last packet to one of our ports */
+	uint64_t longest_ns; /* longest interval in force among the peers heard here */
+	uint64_t boot_offset_ns; /* CLOCK_BOOTTIME - CLOCK_MONOTONIC at the last tick: it grows by each
+				    suspend */
+	uint64_t suspended_total_ns;
+	uint64_t worst_ns; /* longest gap between two ticks */
+	uint64_t ticks; /* how often the CPU was woken for this */
 	uint64_t stalls;
-	uint8_t unused[24];
+	uint32_t program; /* which load of the program keeps it ticking; 0: none */
+	uint32_t armed_cpu; /* where the timer ran last: another CPU than its own means it was migrated
+			       (before 6.7) */
+	uint64_t unused[3];
+	struct kphi_stall stall[KPHI_STALLS]; /* a ring: the next goes to stalls % KPHI_STALLS */
+};
+
+/* Sent when a verdict may change before its deadline. May be lost; a scan repairs. */
+struct kphi_hint {
+	uint32_t slot, generation;
+};
+
+enum kphi_verdict_state {
+	KPHI_VERDICT_UNKNOWN = 0,
+	KPHI_VERDICT_TRUST = 1,
+	KPHI_VERDICT_SUSPECT = 2, /* by at least one consumer */
+	KPHI_VERDICT_HELD = 3, /* would be suspect, but the evidence is against this host */
+	KPHI_VERDICT_BLIND = 4, /* this host cannot hear the peer */
+};
+
+/* What `kphi run` thinks, for other programs, BPF ones included. */
+struct kphi_verdict {
+	uint64_t version; /* odd while it is written */
+	uint64_t valid_until_ns; /* later than this, whatever stands here is UNKNOWN: the daemon has died */
+	uint64_t token; /* fencing token of the last change: boot counter << 40 | n */
+	uint64_t epoch; /* of the life that was judged */
+	uint64_t since_ns; /* of the first suspicion, or of the return of trust */
+	uint32_t generation;
+	uint32_t consumers; /* bit i: consumer i of the configuration suspects it */
+	uint8_t state; /* enum kphi_verdict_state */
+	uint8_t unused[15];
 };
 
 /* What user space asks of the control program: the data of one BPF_PROG_TEST_RUN. */
@@ -176,6 +230,10 @@ enum kphi_control_op {
 	KPHI_CONTROL_RESET = 3, /* forget what was heard; any epoch is accepted next */
 	KPHI_CONTROL_LISTEN = 4, /* native heartbeats on `port` */
 	KPHI_CONTROL_DEAFEN = 5, /* no native heartbeats on `port` any more */
+	KPHI_CONTROL_WATCH = 6, /* hint at the next beat of this peer */
+	KPHI_CONTROL_UNWATCH = 7,
+	KPHI_CONTROL_MUTE = 8, /* peer.mute_until_ns and mute_reason; 0 and "" end it */
+	KPHI_CONTROL_STOP_TICK = 9, /* of the CPU in `slot` */
 };
 
 struct kphi_control {
@@ -217,7 +275,10 @@ KPHI_ASSERT_SIZE(struct kphi_record, 320);
 KPHI_ASSERT_OFFSET(struct kphi_record, sequence, 128);
 KPHI_ASSERT_OFFSET(struct kphi_record, window, 168);
 KPHI_ASSERT_SIZE(struct kphi_lock, 4);
-KPHI_ASSERT_SIZE(struct kphi_tick, 64);
+KPHI_ASSERT_SIZE(struct kphi_tick, 384);
+KPHI_ASSERT_SIZE(struct kphi_verdict, 64);
+KPHI_ASSERT_SIZE(struct kphi_hint, 8);
+KPHI_ASSERT_OFFSET(struct kphi_peer, mute_until_ns, 200);
 KPHI_ASSERT_SIZE(struct kphi_control, 280);
 
 #endif

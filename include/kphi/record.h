@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What one message does to a peer's record. Pure: the clock, the lock and the maps are the caller's. The kernel runs
- * it under the peer's lock; replay and the tests run the same text.
+ * What one message does to a peer's record. Pure: the clock, the lock and the maps are the caller's. The
+ * kernel runs it under the peer's lock; replay and the tests run the same text.
  */
 #ifndef KPHI_RECORD_H
 #define KPHI_RECORD_H
@@ -18,9 +18,11 @@ struct kphi_beat {
 	uint64_t now_ns; /* stamp, taken before the lock */
 	uint64_t epoch, sequence; /* native only */
 	uint64_t epoch_limit; /* higher epochs are refused */
-	uint64_t timestamp_ms, cluster_version;
-	uint64_t stalled_total_ns, stall_end_ns; /* of the CPU that took it */
+	uint64_t cluster_version;
+	uint64_t stalled_total_ns, stall_end_ns,
+		stall_length_ns; /* of the CPU that took it; an open stall included */
 	uint32_t load_average, available_capacity;
+	uint32_t device; /* ifindex it came by */
 	uint16_t cpu;
 	uint8_t type; /* enum kphi_wire_type */
 	uint8_t flags; /* enum kphi_wire_flag */
@@ -28,7 +30,8 @@ struct kphi_beat {
 };
 
 /* A new life: what was learned of the last one says nothing about it. */
-KPHI_INLINE void kphi_record_begin(struct kphi_record *r, const struct kphi_peer *peer, const struct kphi_beat *b)
+KPHI_INLINE void kphi_record_begin(struct kphi_record *r, const struct kphi_peer *peer,
+				   const struct kphi_beat *b)
 {
 	kphi_window_begin(&r->window, peer);
 	kphi_sequence_begin(&r->sequence, b->sequence);
@@ -37,15 +40,38 @@ KPHI_INLINE void kphi_record_begin(struct kphi_record *r, const struct kphi_peer
 	r->since_ns = b->now_ns;
 }
 
-/* May the interval that ends now be learned? Not if this host stalled during it, or was still draining a stall. */
-KPHI_INLINE uint32_t kphi_record_clean(const struct kphi_record *r, const struct kphi_beat *b)
+/* Least standard deviation: what is shorter than this is nothing to this peer. */
+KPHI_INLINE uint64_t kphi_min_std(const struct kphi_window *w, const struct kphi_peer *peer)
+{
+	return peer->set & KPHI_SET_MIN_STD ? peer->min_std_ns : w->interval_ns / KPHI_MIN_STD_SHARE;
+}
+
+/*
+ * May the interval that ends now be learned? Not if this host stalled during it, or was still draining a
+ * stall: what was queued arrives in a burst.
+ */
+KPHI_INLINE uint32_t kphi_record_clean(const struct kphi_record *r, const struct kphi_peer *peer,
+				       const struct kphi_beat *b)
 {
 	uint64_t rest = r->window.interval_ns > KPHI_CLEAN_MIN_NS ? r->window.interval_ns : KPHI_CLEAN_MIN_NS;
 
-	return !b->stall_end_ns || r->last_ns >= b->stall_end_ns + rest;
+	if (!b->stall_end_ns || b->stall_length_ns < kphi_min_std(&r->window, peer))
+		return 1;
+	return r->last_ns >= b->stall_end_ns + rest;
 }
 
-/* An accepted message of the life that is going on, sequence already taken: the interval, then the arrival. */
+/* By which devices is this peer heard? The last one, and the one before that which was another. */
+KPHI_INLINE void kphi_record_path(struct kphi_record *r, const struct kphi_beat *b)
+{
+	if (r->device == b->device)
+		return;
+	r->other_device = r->device;
+	r->other_ns = b->now_ns;
+	r->device = b->device;
+}
+
+/* An accepted message of the life that is going on, sequence already taken: the interval, then the arrival.
+ */
 KPHI_INLINE uint32_t kphi_record_arrive(struct kphi_record *r, const struct kphi_peer *peer, uint64_t *ring,
 					uint32_t size, const struct kphi_beat *b, uint32_t learn)
 {
@@ -55,12 +81,13 @@ KPHI_INLINE uint32_t kphi_record_arrive(struct kphi_record *r, const struct kphi
 		r->stamp_inverted++;
 		return KPHI_NOTE(stamp_inverted);
 	}
-	if (learn && !kphi_record_clean(r, b)) {
+	if (learn && !kphi_record_clean(r, peer, b)) {
 		r->unlearned++;
 		r->window.capped_run = 0;
 		notes = KPHI_NOTE(unlearned);
 	} else if (learn) {
-		notes = kphi_window_take(&r->window, ring, size, peer->max_interval_ns, b->now_ns - r->last_ns);
+		notes = kphi_window_take(&r->window, ring, size, peer->max_interval_ns,
+					 b->now_ns - r->last_ns);
 		if (notes & KPHI_NOTE(capped))
 			r->capped++;
 		if (notes & KPHI_NOTE(retuned))
@@ -73,7 +100,8 @@ KPHI_INLINE uint32_t kphi_record_arrive(struct kphi_record *r, const struct kphi
 }
 
 /* Epoch and sequence: KPHI_COUNT_beat if the message is news, else why not. *fresh: it begins a new life. */
-KPHI_INLINE enum kphi_counter kphi_record_judge(struct kphi_record *r, const struct kphi_beat *b, uint32_t *fresh)
+KPHI_INLINE enum kphi_counter kphi_record_judge(struct kphi_record *r, const struct kphi_beat *b,
+						uint32_t *fresh)
 {
 	*fresh = r->state == KPHI_WAITING;
 	if (!b->native)
@@ -105,16 +133,20 @@ KPHI_INLINE void kphi_record_refuse(struct kphi_record *r, enum kphi_counter why
 }
 
 /*
- * Fold one message into record r of `peer`; `ring` is the peer's window of `size` intervals. Returns the outcome that
- * the message counts as, and in *notes what else it did. Only an outcome of beat, leave or down refreshes liveness.
+ * Fold one message into record r of `peer`; `ring` is the peer's window of `size` intervals. Returns the
+ * outcome that the message counts as, and in *notes what else it did. Only an outcome of beat, leave or down
+ * refreshes liveness.
  */
-KPHI_INLINE enum kphi_counter kphi_record_take(struct kphi_record *r, const struct kphi_peer *peer, uint64_t *ring,
-					       uint32_t size, const struct kphi_beat *b, uint32_t *notes)
+KPHI_INLINE enum kphi_counter kphi_record_take(struct kphi_record *r, const struct kphi_peer *peer,
+					       uint64_t *ring, uint32_t size, const struct kphi_beat *b,
+					       uint32_t *notes)
 {
 	uint32_t fresh, learn;
 	enum kphi_counter outcome = kphi_record_judge(r, b, &fresh);
 
 	*notes = 0;
+	if (outcome == KPHI_COUNT_beat || outcome == KPHI_COUNT_duplicate)
+		kphi_record_path(r, b);
 	if (outcome != KPHI_COUNT_beat) {
 		kphi_record_refuse(r, outcome, b->now_ns);
 		return outcome;
@@ -129,7 +161,6 @@ KPHI_INLINE enum kphi_counter kphi_record_take(struct kphi_record *r, const stru
 	}
 	*notes |= kphi_record_arrive(r, peer, ring, size, b, learn);
 	r->flags = b->flags;
-	r->timestamp_ms = b->timestamp_ms;
 	r->cluster_version = b->cluster_version;
 	r->load_average = b->load_average;
 	r->available_capacity = b->available_capacity;

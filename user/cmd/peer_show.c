@@ -140,7 +140,6 @@ static void say_last_message(struct out *o, const struct kphi_record *r, bool de
 	out_bool(o, "degraded", NULL, r->flags & KPHI_WIRE_DEGRADED);
 	say_float(o, "load_average", detail ? "load average" : NULL, r->load_average);
 	say_float(o, "available_capacity", detail ? "available capacity" : NULL, r->available_capacity);
-	out_u64(o, "timestamp_ms", NULL, r->timestamp_ms);
 	out_u64(o, "cluster_version", NULL, r->cluster_version);
 }
 

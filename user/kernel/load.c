@@ -16,6 +16,7 @@ const struct load_map load_maps[] = {
 	{ "store", "store", true },	  { "peers", "peers", true },	  { "records", "records", true },
 	{ "windows", "windows", true },	  { "locks", "locks", false },	  { "ids", "ids", false },
 	{ "ports", ".data.ports", false }, { "counters", "counters", true }, { "ticks", "ticks", true },
+	{ "timers", "timers", false }, { "hints", "hints", false }, { "verdicts", "verdicts", false },
 };
 const size_t load_maps_count = sizeof(load_maps) / sizeof(*load_maps);
 
@@ -59,6 +60,8 @@ static int set_sizes(struct kphi_bpf *skeleton, const struct kphi_store *header)
 	err = err ?: bpf_map__set_max_entries(skeleton->maps.ids, header->peers);
 	err = err ?: bpf_map__set_max_entries(skeleton->maps.counters, header->cpus);
 	err = err ?: bpf_map__set_max_entries(skeleton->maps.ticks, header->cpus);
+	err = err ?: bpf_map__set_max_entries(skeleton->maps.timers, header->cpus);
+	err = err ?: bpf_map__set_max_entries(skeleton->maps.verdicts, header->peers);
 	skeleton->rodata->window_size = header->window;
 	return err;
 }
