@@ -126,6 +126,8 @@ static void say_list(struct out *o, const void *context)
 		out_open_object(o, NULL);
 		out_u64(o, "id", i == 2 ? NULL : "Id", i);
 		out_bool(o, "up", i == 2 ? NULL : "Up", true);
+		out_open_object(o, "hidden");
+		out_close_object(o);
 		out_close_object(o);
 	}
 	out_close_array(o);
@@ -136,7 +138,8 @@ static void objects_in_an_array(void **state)
 	(void)state;
 	assert_rendered(OUT_TEXT, say_list, NULL, "Id: 1\nUp: yes\n\nId: 3\nUp: yes\n");
 	assert_rendered(OUT_JSON, say_list, NULL,
-			"[{\"id\":1,\"up\":true},{\"id\":2,\"up\":true},{\"id\":3,\"up\":true}]\n");
+			"[{\"id\":1,\"up\":true,\"hidden\":{}},{\"id\":2,\"up\":true,\"hidden\":{}},"
+			"{\"id\":3,\"up\":true,\"hidden\":{}}]\n");
 }
 
 static void say_unfinished(struct out *o, const void *context)
@@ -223,6 +226,11 @@ static void say_ragged(struct out *o, const void *context)
 	out_open_object(o, "more");
 	out_u64(o, "c", "C", 12);
 	out_close_object(o);
+	out_open_array(o, "list");
+	out_open_object(o, NULL);
+	out_u64(o, "d", NULL, 13);
+	out_close_object(o);
+	out_close_array(o);
 	out_close_row(o);
 	out_open_row(o);
 	out_close_row(o);
@@ -246,7 +254,7 @@ static void ragged_tables(void **state)
 	assert_rendered(OUT_JSON, say_ragged, NULL,
 			"{\"count\":2,\"rows\":[{\"a\":\"x\",\"b\":\"long\"},{\"b\":\"y\",\"devices\":["
 			"\"eth0\",\"eth1\"],"
-			"\"more\":{\"c\":12}},{}],\"after\":1}\n");
+			"\"more\":{\"c\":12},\"list\":[{\"d\":13}]},{}],\"after\":1}\n");
 }
 
 static void no_line_ends_in_a_blank(void **state)
@@ -344,6 +352,12 @@ static void say_row_without_table(struct out *o, const void *context)
 	out_open_row(o);
 }
 
+static void say_row_at_the_top(struct out *o, const void *context)
+{
+	(void)context;
+	out_open_row(o);
+}
+
 static void say_bare_fact(struct out *o, const void *context)
 {
 	(void)context;
@@ -354,8 +368,8 @@ static void say_bare_fact(struct out *o, const void *context)
 static void misuse_aborts_in_every_mode(void **state)
 {
 	static void (*const misuses[])(struct out * o, const void *context) = {
-		say_key_missing,       say_wrong_close,       say_two_documents,
-		say_fact_between_rows, say_row_without_table, say_bare_fact,
+		say_key_missing,       say_wrong_close, say_two_documents,  say_fact_between_rows,
+		say_row_without_table, say_bare_fact,   say_row_at_the_top,
 	};
 	int status;
 
