@@ -95,8 +95,8 @@ static const char *const models[] = {"normal", "akka", "exponential", NULL};
 
 struct everything {
 	char name[KPHI_NAME_SIZE];
-	uint64_t interval_ns, watch_pid;
-	bool has_interval, has_model, has_sequence, quiet;
+	uint64_t interval_ns, pause_ns, watch_pid;
+	bool has_interval, has_model, quiet;
 	uint32_t jitter_ppm;
 	uint16_t port;
 	uint8_t id[16], source[16];
@@ -124,6 +124,8 @@ static const struct option_spec specs[] = {
 	 .value = "DEVICE"},
 	{"watch-pid", OPT_U64, offsetof(struct everything, watch_pid), OPT_NO_HAS, 1,
 	 .help = "beat while this lives"},
+	{"pause", OPT_DURATION, offsetof(struct everything, pause_ns), OPT_NO_HAS,
+	 .max = KPHI_INTERVAL_MAX_NS, .help = "on top of the mean"},
 	{"quiet", OPT_FLAG, offsetof(struct everything, quiet), OPT_NO_HAS, .help = "say less"},
 };
 
@@ -220,7 +222,7 @@ static void options_refused(void **state)
 		{"i 1s", "'i' is ambiguous: it could be interval or id"},
 		{"nmae db1",
 		 "'nmae' is unknown: did you mean name? Choose name, interval, id, model, port, source, to, "
-		 "jitter, dev, watch-pid or quiet"},
+		 "jitter, dev, watch-pid, pause or quiet"},
 		{"name db1 interval 100",
 		 "interval: '100' has no unit: use ns, us, ms, s, m, h or d, as in 100ms"},
 		{"name db1 interval 1us", "interval: '1us' is out of range: it must be between 1ms and 1h"},
@@ -295,7 +297,7 @@ static void the_table_prints_itself(void **state)
 		       "name NAME [interval DURATION] [id UUID]\n"
 		       "            [model { normal | akka | exponential }] [port PORT] [source ADDRESS]\n"
 		       "            [to ADDRESS[:PORT]] [jitter PERCENT] [dev DEVICE] [watch-pid NUMBER]\n"
-		       "            [quiet]");
+		       "            [pause DURATION] [quiet]");
 	assert_printed(options_help, "    name NAME          how everybody calls the peer; required\n"
 				     "    interval DURATION  how often the peer beats (1ms to 1h)\n"
 				     "    id UUID            node id\n"
@@ -307,6 +309,7 @@ static void the_table_prints_itself(void **state)
 				     "    jitter PERCENT     of the interval\n"
 				     "    dev DEVICE         network device\n"
 				     "    watch-pid NUMBER   beat while this lives (at least 1)\n"
+				     "    pause DURATION     on top of the mean (at most 1d15h)\n"
 				     "    quiet              say less\n");
 }
 

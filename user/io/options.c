@@ -216,8 +216,10 @@ static void write_range(const struct option_spec *spec, char *text, size_t size)
 		snprintf(min, sizeof(min), "%" PRIu64, spec->min);
 		snprintf(max, sizeof(max), "%" PRIu64, spec->max);
 	}
-	if (spec->max)
+	if (spec->min && spec->max)
 		snprintf(text, size, " (%s to %s)", min, max);
+	else if (spec->max)
+		snprintf(text, size, " (at most %s)", max);
 	else if (spec->min)
 		snprintf(text, size, " (at least %s)", min);
 }
