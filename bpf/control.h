@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Changes that user space asks for, made here under the same lock as a beat: user space itself can write no record. One
- * request is one run of the program, so whoever is killed while asking leaves nothing half done.
+ * Changes that user space asks for, made here under the same lock as a beat: user space itself can write no
+ * record. One request is one run of the program, so whoever is killed while asking leaves nothing half done.
  */
 #ifndef KPHI_BPF_CONTROL_H
 #define KPHI_BPF_CONTROL_H
@@ -20,8 +20,10 @@ static __always_inline void control_port(uint16_t port, uint32_t bits, int on)
 		ports[port >> 2] &= ~mask;
 }
 
-/* A slot as it is before anything was heard. The version keeps counting, the generation is the caller's business. */
-static __always_inline void control_clear(struct kphi_record *r, const struct kphi_peer *peer, uint64_t now_ns)
+/* A slot as it is before anything was heard. The version keeps counting, the generation is the caller's
+ * business. */
+static __always_inline void control_clear(struct kphi_record *r, const struct kphi_peer *peer,
+					  uint64_t now_ns)
 {
 	uint64_t version = r->version;
 	uint32_t generation = r->generation;
@@ -36,10 +38,11 @@ static __always_inline void control_clear(struct kphi_record *r, const struct kp
 
 static __always_inline int control_add(const struct kphi_control *q, struct place *p)
 {
-	struct kphi_slot to = { .slot = q->slot, .generation = p->record->generation };
+	struct kphi_slot to = {.slot = q->slot, .generation = p->record->generation};
 	int err;
 
-	/* Commands queue for the store's lock file, so nothing takes the slot between this look and the lock below. */
+	/* Commands queue for the store's lock file, so nothing takes the slot between this look and the lock
+	 * below. */
 	if (p->record->state != KPHI_FREE)
 		return KPHI_CONTROL_BUSY;
 	if (bpf_map_lookup_elem(&ids, &q->peer.id))

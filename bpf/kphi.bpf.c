@@ -16,9 +16,7 @@ KPHI_INLINE uint64_t frame_length(const struct frame *f)
 SEC("xdp.frags")
 int kphi_xdp(struct xdp_md *ctx)
 {
-	struct frame f = { (void *) (long) ctx->data, (void *) (long) ctx->data_end, ctx };
-
-	record_frame(&f);
+	record_frame(ctx);
 	return XDP_PASS;
 }
 
@@ -26,9 +24,9 @@ int kphi_xdp(struct xdp_md *ctx)
 SEC("xdp")
 int kphi_control(struct xdp_md *ctx)
 {
-	struct kphi_control *q = (void *) (long) ctx->data;
+	struct kphi_control *q = (void *)(long)ctx->data;
 
-	if ((void *) (q + 1) > (void *) (long) ctx->data_end)
+	if ((void *)(q + 1) > (void *)(long)ctx->data_end)
 		return KPHI_CONTROL_BAD;
 	return control(q);
 }

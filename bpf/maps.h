@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The maps of <kphi/maps.h>, declared. Sizes that depend on the store (peers, window, CPUs) are set by the loader; all
- * that is mmapable is frozen once pinned: the kernel side still writes, nobody else can.
+ * The maps of <kphi/maps.h>, declared. Sizes that depend on the store (peers, window, CPUs) are set by the
+ * loader; all that is mmapable is frozen once pinned: the kernel side still writes, nobody else can.
  */
 #ifndef KPHI_BPF_MAPS_H
 #define KPHI_BPF_MAPS_H
@@ -107,20 +107,19 @@ static __always_inline int place_find(struct place *p, uint32_t slot)
 }
 
 /*
- * Around every change of a record, under its lock. The exchange returns a value on purpose: an atomic whose result is
- * ignored may be compiled to an unordered one, and readers rely on the order.
+ * Around every change of a record, under its lock. The exchange returns a value on purpose: an atomic whose
+ * result is ignored may be compiled to an unordered one, and readers rely on the order.
  */
 static __always_inline void version_move(struct kphi_record *r)
 {
 	__sync_lock_test_and_set(&r->version, r->version + 1);
 }
 
-static __always_inline void count(enum kphi_counter which)
+static __always_inline void count(uint32_t cpu, uint32_t which)
 {
-	uint32_t cpu = bpf_get_smp_processor_id();
 	struct kphi_counters *c = bpf_map_lookup_elem(&counters, &cpu);
 
-	if (c)
+	if (c && which < KPHI_COUNTERS)
 		c->count[which]++;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What one message does to a peer's record. Pure: the clock, the lock and the maps are the caller's. The kernel runs
- * it under the peer's lock; replay and the tests run the same text.
+ * What one message does to a peer's record. Pure: the clock, the lock and the maps are the caller's. The
+ * kernel runs it under the peer's lock; replay and the tests run the same text.
  */
 #ifndef KPHI_RECORD_H
 #define KPHI_RECORD_H
@@ -28,7 +28,8 @@ struct kphi_beat {
 };
 
 /* A new life: what was learned of the last one says nothing about it. */
-KPHI_INLINE void kphi_record_begin(struct kphi_record *r, const struct kphi_peer *peer, const struct kphi_beat *b)
+KPHI_INLINE void kphi_record_begin(struct kphi_record *r, const struct kphi_peer *peer,
+				   const struct kphi_beat *b)
 {
 	kphi_window_begin(&r->window, peer);
 	kphi_sequence_begin(&r->sequence, b->sequence);
@@ -37,7 +38,8 @@ KPHI_INLINE void kphi_record_begin(struct kphi_record *r, const struct kphi_peer
 	r->since_ns = b->now_ns;
 }
 
-/* May the interval that ends now be learned? Not if this host stalled during it, or was still draining a stall. */
+/* May the interval that ends now be learned? Not if this host stalled during it, or was still draining a
+ * stall. */
 KPHI_INLINE uint32_t kphi_record_clean(const struct kphi_record *r, const struct kphi_beat *b)
 {
 	uint64_t rest = r->window.interval_ns > KPHI_CLEAN_MIN_NS ? r->window.interval_ns : KPHI_CLEAN_MIN_NS;
@@ -45,7 +47,8 @@ KPHI_INLINE uint32_t kphi_record_clean(const struct kphi_record *r, const struct
 	return !b->stall_end_ns || r->last_ns >= b->stall_end_ns + rest;
 }
 
-/* An accepted message of the life that is going on, sequence already taken: the interval, then the arrival. */
+/* An accepted message of the life that is going on, sequence already taken: the interval, then the arrival.
+ */
 KPHI_INLINE uint32_t kphi_record_arrive(struct kphi_record *r, const struct kphi_peer *peer, uint64_t *ring,
 					uint32_t size, const struct kphi_beat *b, uint32_t learn)
 {
@@ -60,7 +63,8 @@ KPHI_INLINE uint32_t kphi_record_arrive(struct kphi_record *r, const struct kphi
 		r->window.capped_run = 0;
 		notes = KPHI_NOTE(unlearned);
 	} else if (learn) {
-		notes = kphi_window_take(&r->window, ring, size, peer->max_interval_ns, b->now_ns - r->last_ns);
+		notes = kphi_window_take(&r->window, ring, size, peer->max_interval_ns,
+					 b->now_ns - r->last_ns);
 		if (notes & KPHI_NOTE(capped))
 			r->capped++;
 		if (notes & KPHI_NOTE(retuned))
@@ -73,7 +77,8 @@ KPHI_INLINE uint32_t kphi_record_arrive(struct kphi_record *r, const struct kphi
 }
 
 /* Epoch and sequence: KPHI_COUNT_beat if the message is news, else why not. *fresh: it begins a new life. */
-KPHI_INLINE enum kphi_counter kphi_record_judge(struct kphi_record *r, const struct kphi_beat *b, uint32_t *fresh)
+KPHI_INLINE enum kphi_counter kphi_record_judge(struct kphi_record *r, const struct kphi_beat *b,
+						uint32_t *fresh)
 {
 	*fresh = r->state == KPHI_WAITING;
 	if (!b->native)
@@ -105,11 +110,13 @@ KPHI_INLINE void kphi_record_refuse(struct kphi_record *r, enum kphi_counter why
 }
 
 /*
- * Fold one message into record r of `peer`; `ring` is the peer's window of `size` intervals. Returns the outcome that
- * the message counts as, and in *notes what else it did. Only an outcome of beat, leave or down refreshes liveness.
+ * Fold one message into record r of `peer`; `ring` is the peer's window of `size` intervals. Returns the
+ * outcome that the message counts as, and in *notes what else it did. Only an outcome of beat, leave or down
+ * refreshes liveness.
  */
-KPHI_INLINE enum kphi_counter kphi_record_take(struct kphi_record *r, const struct kphi_peer *peer, uint64_t *ring,
-					       uint32_t size, const struct kphi_beat *b, uint32_t *notes)
+KPHI_INLINE enum kphi_counter kphi_record_take(struct kphi_record *r, const struct kphi_peer *peer,
+					       uint64_t *ring, uint32_t size, const struct kphi_beat *b,
+					       uint32_t *notes)
 {
 	uint32_t fresh, learn;
 	enum kphi_counter outcome = kphi_record_judge(r, b, &fresh);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sequence numbers of one life, with a 64-wide window behind the highest one (the idea of RFC 4303, section 3.4.3).
- * Only a newer number is a beat; an older one that was not seen is `reordered`, one that was is a `duplicate`, one
- * behind the window is stale. The kernel, replay and the tests run this same text.
+ * Sequence numbers of one life, with a 64-wide window behind the highest one (the idea of RFC 4303,
+ * section 3.4.3). Only a newer number is a beat; an older one that was not seen is `reordered`, one that was
+ * is a `duplicate`, one behind the window is stale. The kernel, replay and the tests run this same text.
  */
 #ifndef KPHI_SEQUENCE_H
 #define KPHI_SEQUENCE_H

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The window of inter-arrival intervals: add one, evict the oldest, in exact integers. The kernel, replay and the
- * tests run this same text. Sums of squares are 128 bits in two words because BPF has no wider type.
+ * The window of inter-arrival intervals: add one, evict the oldest, in exact integers. The kernel, replay and
+ * the tests run this same text. Sums of squares are 128 bits in two words because BPF has no wider type.
  */
 #ifndef KPHI_WINDOW_H
 #define KPHI_WINDOW_H
 
 #include "maps.h"
 
-/* x * x in 128 bits, for x <= KPHI_INTERVAL_MAX_NS: from the halves of x, with no carry between the partial products. */
+/* x * x in 128 bits, for x <= KPHI_INTERVAL_MAX_NS: from the halves of x, with no carry between the partial
+ * products. */
 KPHI_INLINE void kphi_square(uint64_t x, uint64_t *high, uint64_t *low)
 {
 	uint64_t a = x >> 32, b = x & 0xffffffff;
@@ -88,7 +89,8 @@ KPHI_INLINE void kphi_window_retune(struct kphi_window *w, uint64_t *ring)
 		ring[i] = w->capped_ns[i];
 		kphi_window_count(w, w->capped_ns[i]);
 	}
-	w->next = KPHI_RETUNE_RUN; /* beyond the end of the smallest ring: kphi_window_add begins at 0 again */
+	w->next =
+		KPHI_RETUNE_RUN; /* beyond the end of the smallest ring: kphi_window_add begins at 0 again */
 	w->interval_ns = w->sum_ns / KPHI_RETUNE_RUN;
 	w->cap_ns = kphi_window_cap(w->interval_ns, 0);
 }
@@ -97,8 +99,8 @@ KPHI_INLINE void kphi_window_retune(struct kphi_window *w, uint64_t *ring)
  * Take one interval between two arrivals: count it as capped, or learn it. `ring` holds `size` intervals.
  * Returns the notes (KPHI_NOTE) of what happened.
  */
-KPHI_INLINE uint32_t kphi_window_take(struct kphi_window *w, uint64_t *ring, uint32_t size, uint64_t max_interval_ns,
-				      uint64_t x)
+KPHI_INLINE uint32_t kphi_window_take(struct kphi_window *w, uint64_t *ring, uint32_t size,
+				      uint64_t max_interval_ns, uint64_t x)
 {
 	if (x > w->cap_ns) {
 		uint32_t run = w->capped_run & (KPHI_RETUNE_RUN - 1);
