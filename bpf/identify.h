@@ -10,18 +10,24 @@
 #include "parse.h"
 
 /* The rule "any UDP packet from this source to this port". */
-static __always_inline void identify_rule(const struct datagram *d, struct kphi_id *id)
+static __always_inline void identify_rule(const struct frame *f, const struct datagram *d, struct kphi_id *id)
 {
+	void *source;
+
 	__builtin_memset(id, 0, sizeof(*id));
 	id->kind = KPHI_ID_RULE;
 	id->protocol = IPPROTO_UDP;
 	id->port = d->port;
 	if (d->ipv6) {
-		__builtin_memcpy(id->bytes, d->source, 16);
+		source = frame_at(f, d->source, 16);
+		if (source)
+			__builtin_memcpy(id->bytes, source, 16);
 	} else {
+		source = frame_at(f, d->source, 4);
 		id->bytes[10] = 0xff;
 		id->bytes[11] = 0xff;
-		__builtin_memcpy(id->bytes + 12, d->source, 4);
+		if (source)
+			__builtin_memcpy(id->bytes + 12, source, 4);
 	}
 }
 
@@ -30,10 +36,10 @@ static __always_inline void identify_rule(const struct datagram *d, struct kphi_
 static __always_inline enum kphi_counter identify_native(const struct frame *f, const struct datagram *d,
 							 struct kphi_id *id, struct kphi_beat *b)
 {
-	struct kphi_wire *w = d->payload;
+	struct kphi_wire *w = frame_at(f, d->payload, sizeof(*w));
 	uint32_t length;
 
-	if (d->length < sizeof(*w) || (void *)(w + 1) > f->end)
+	if (d->length < sizeof(*w) || !w)
 		return KPHI_COUNT_wire_short;
 	if (w->magic != bpf_htonl(KPHI_WIRE_MAGIC))
 		return KPHI_COUNT_wire_magic;

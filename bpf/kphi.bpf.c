@@ -21,9 +21,7 @@ KPHI_INLINE uint32_t frame_device(const struct frame *f)
 SEC("xdp.frags")
 int kphi_xdp(struct xdp_md *ctx)
 {
-	struct frame f = {(void *)(long)ctx->data, (void *)(long)ctx->data_end, ctx};
-
-	record_frame(&f);
+	record_frame(ctx);
 	return XDP_PASS;
 }
 

@@ -27,13 +27,33 @@ struct frame {
 
 KPHI_INLINE uint64_t frame_length(const struct frame *f);
 
+/*
+ * What was found, as offsets from the frame's first byte rather than pointers: numbers of unknown value are
+ * all that the verifier has to carry on from here, however many shapes of packet lead to them.
+ */
 struct datagram {
-	void *source; /* network address: 4 or 16 bytes */
-	void *payload;
+	uint32_t source; /* network address: 4 or 16 bytes */
+	uint32_t payload;
 	uint32_t length; /* of the payload by its UDP header; less of it may be in the first buffer */
 	uint16_t port; /* destination, host order */
 	uint8_t ipv6;
 };
+
+/* No offset can be larger: Ethernet, tags, IPv6 and six extension headers of at most 2 KiB. */
+#define OFFSET_MASK 0x3fff
+
+/* `size` bytes at an offset, or NULL if they are not all in the first buffer. */
+KPHI_INLINE void *frame_at(const struct frame *f, uint32_t offset, uint32_t size)
+{
+	void *at = f->data + (offset & OFFSET_MASK);
+
+	return at + size <= f->end ? at : 0;
+}
+
+KPHI_INLINE uint32_t frame_offset(const struct frame *f, const void *at)
+{
+	return (uint64_t)at - (uint64_t)f->data;
+}
 
 /* Verdicts of a parsing step: go on, or the packet is none of ours (FOREIGN), or a counter says what is wrong
  * with it. */
@@ -68,7 +88,7 @@ KPHI_INLINE int parse_ethernet(const struct frame *f, void **at, uint16_t *proto
 /* Do `length` bytes from `at` fit in the frame? Padding behind them is legal. */
 KPHI_INLINE int frame_holds(const struct frame *f, void *at, uint32_t length)
 {
-	uint64_t begin = (uint64_t)at - (uint64_t)f->data;
+	uint64_t begin = frame_offset(f, at);
 
 	if (begin + length <= (uint64_t)f->end - (uint64_t)f->data)
 		return 1;
@@ -76,22 +96,22 @@ KPHI_INLINE int frame_holds(const struct frame *f, void *at, uint32_t length)
 }
 
 /*
- * The UDP header at `at`, in an IP packet that has `room` bytes left for it. A first fragment carries only
- * part of its datagram, so its length cannot be held against it.
+ * The UDP header at an offset, in an IP packet that has `room` bytes left for it. A first fragment carries
+ * only part of its datagram, so its length cannot be held against it.
  */
-KPHI_INLINE int parse_udp(const struct frame *f, void *at, uint32_t room, int first_fragment,
+KPHI_INLINE int parse_udp(const struct frame *f, uint32_t offset, uint32_t room, int first_fragment,
 			  struct datagram *d)
 {
-	struct udphdr *udp = at;
+	struct udphdr *udp = frame_at(f, offset, sizeof(*udp));
 	uint32_t length;
 
-	if ((void *)(udp + 1) > f->end || room < sizeof(*udp))
+	if (!udp || room < sizeof(*udp))
 		return KPHI_COUNT_malformed_udp;
 	length = bpf_ntohs(udp->len);
 	if (length < sizeof(*udp) || (length > room && !first_fragment))
 		return KPHI_COUNT_malformed_udp;
 	d->port = bpf_ntohs(udp->dest);
-	d->payload = udp + 1;
+	d->payload = offset + sizeof(*udp);
 	d->length = (length < room ? length : room) - sizeof(*udp);
 	return PARSED;
 }
@@ -113,79 +133,76 @@ KPHI_INLINE int parse_ipv4(const struct frame *f, void *at, struct datagram *d)
 	fragment = bpf_ntohs(ip->frag_off);
 	if (fragment & 0x1fff)
 		return KPHI_COUNT_fragment;
-	d->source = &ip->saddr;
+	d->source = frame_offset(f, &ip->saddr);
 	d->ipv6 = 0;
-	return parse_udp(f, at + header, total - header, fragment & 0x2000, d);
+	return parse_udp(f, frame_offset(f, at) + header, total - header, fragment & 0x2000, d);
 }
 
 struct ipv6_fragment {
-	uint8_t next, reserved;
+	uint8_t next, length;
 	uint16_t offset;
 	uint32_t id;
 };
 
-/* One extension header: moves *at and *room behind it. FOREIGN: `next` is no extension header that is walked.
- */
-KPHI_INLINE int parse_extension(const struct frame *f, void **at, uint32_t *room, uint8_t *next,
-				int *first_fragment)
+/* An IPv6 packet on its way from one header to the next. */
+struct walk {
+	uint32_t offset; /* of the header that `next` names */
+	uint32_t room; /* bytes of the packet from there on */
+	uint8_t next;
+	uint8_t first_fragment;
+};
+
+/* One extension header: moves *w behind it. FOREIGN: `next` is no extension header that is walked. */
+KPHI_INLINE int parse_extension(const struct frame *f, struct walk *w)
 {
-	struct ipv6_opt_hdr *option = *at;
+	struct ipv6_fragment *header; /* eight bytes are the shortest of them all */
 	uint32_t length;
 
-	switch (*next) {
-	case IPPROTO_HOPOPTS:
-	case IPPROTO_ROUTING:
-	case IPPROTO_DSTOPTS:
-	case IPPROTO_FRAGMENT:
-	case IPPROTO_AH:
-		break;
-	default:
+	if (w->next != IPPROTO_HOPOPTS && w->next != IPPROTO_ROUTING && w->next != IPPROTO_DSTOPTS &&
+	    w->next != IPPROTO_FRAGMENT && w->next != IPPROTO_AH)
 		return FOREIGN;
-	}
-	/* Eight bytes are the shortest of them all. */
-	if (*at + sizeof(struct ipv6_fragment) > f->end || *room < sizeof(struct ipv6_fragment))
+	header = frame_at(f, w->offset, sizeof(*header));
+	if (!header || w->room < sizeof(*header))
 		return KPHI_COUNT_malformed_ipv6;
-	length = (option->hdrlen + 1) * 8;
-	if (*next == IPPROTO_FRAGMENT) {
-		struct ipv6_fragment *fragment = *at;
-
-		length = sizeof(*fragment);
-		if (fragment->offset & bpf_htons(0xfff8))
-			return option->nexthdr == IPPROTO_UDP ? KPHI_COUNT_fragment : FOREIGN;
-		*first_fragment = !!(fragment->offset & bpf_htons(1));
-	} else if (*next == IPPROTO_AH) {
-		length = (option->hdrlen + 2) * 4;
+	/* Their second byte is a length in units of 8 bytes without the first 8; AH counts in 4 and leaves
+	 * out 8. */
+	length = (header->length + 1) * 8;
+	if (w->next == IPPROTO_AH)
+		length = (header->length + 2) * 4;
+	if (w->next == IPPROTO_FRAGMENT) {
+		length = sizeof(*header);
+		if (header->offset & bpf_htons(0xfff8))
+			return header->next == IPPROTO_UDP ? KPHI_COUNT_fragment : FOREIGN;
+		w->first_fragment |= (header->offset & bpf_htons(1)) != 0;
 	}
-	if (*room < length)
+	if (w->room < length)
 		return KPHI_COUNT_malformed_ipv6;
-	*next = option->nexthdr;
-	*at += length;
-	*room -= length;
+	w->next = header->next;
+	w->offset += length;
+	w->room -= length;
 	return PARSED;
 }
 
 KPHI_INLINE int parse_ipv6(const struct frame *f, void *at, struct datagram *d)
 {
 	struct ipv6hdr *ip = at;
-	int first_fragment = 0;
-	uint32_t room;
-	uint8_t next;
+	struct walk w = {};
 
 	if ((void *)(ip + 1) > f->end)
 		return KPHI_COUNT_malformed_ipv6;
-	room = bpf_ntohs(ip->payload_len);
-	next = ip->nexthdr;
-	if (ip->version != 6 || !frame_holds(f, at, sizeof(*ip) + room))
+	w.room = bpf_ntohs(ip->payload_len);
+	w.next = ip->nexthdr;
+	if (ip->version != 6 || !frame_holds(f, at, sizeof(*ip) + w.room))
 		return KPHI_COUNT_malformed_ipv6;
-	d->source = &ip->saddr;
+	d->source = frame_offset(f, &ip->saddr);
 	d->ipv6 = 1;
-	at = ip + 1;
+	w.offset = frame_offset(f, ip + 1);
 	for (int i = 0; i <= IPV6_EXTENSIONS; i++) {
 		int verdict;
 
-		if (next == IPPROTO_UDP)
-			return parse_udp(f, at, room, first_fragment, d);
-		verdict = parse_extension(f, &at, &room, &next, &first_fragment);
+		if (w.next == IPPROTO_UDP)
+			return parse_udp(f, w.offset, w.room, w.first_fragment, d);
+		verdict = parse_extension(f, &w);
 		if (verdict != PARSED)
 			return verdict;
 	}

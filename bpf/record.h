@@ -7,7 +7,7 @@
 #include "maps.h"
 #include "tick.h"
 
-/* The device a frame came by; whoever includes this defines it. */
+/* The device a frame came by; whoever includes this defines it, beside frame_length(). */
 KPHI_INLINE uint32_t frame_device(const struct frame *f);
 
 /*
@@ -54,6 +54,7 @@ static __always_inline void record_notes(uint32_t cpu, uint32_t notes)
 #undef X
 }
 
+/* Tells whoever runs verdicts to look at this peer now. Nobody has to be listening. */
 static __always_inline void record_hint(uint32_t slot, uint32_t generation)
 {
 	struct kphi_hint hint = {.slot = slot, .generation = generation};
@@ -61,16 +62,16 @@ static __always_inline void record_hint(uint32_t slot, uint32_t generation)
 	bpf_ringbuf_output(&hints, &hint, sizeof(hint), 0);
 }
 
-/* What somebody who follows verdicts has to hear of at once. */
+/* What such a listener has to hear of at once when it changes. */
 static __always_inline uint32_t record_face(const struct kphi_record *r)
 {
 	return r->state | r->flags << 8;
 }
 
 /*
- * Fold *b into the record of the peer in `slot`, if that still has this generation; b->now_ns is stamped already,
- * before anything that can wait. Returns the outcome. A function of its own, not inlined, so that the verifier
- * proves it once and not once for every shape of packet that leads here.
+ * Fold *b into the record of the peer in `slot`, if that still has this generation; b->now_ns is stamped
+ * already, before anything that can wait. Returns the outcome. Not inlined: the verifier proves a global
+ * function once, on its own.
  */
 __attribute__((noinline)) int record_beat(struct kphi_beat *b, uint32_t slot, uint32_t generation)
 {
@@ -115,7 +116,7 @@ static __always_inline int record_datagram(const struct frame *f, const struct d
 	struct kphi_id id;
 
 	if (bits & KPHI_PORT_RULE) {
-		identify_rule(d, &id);
+		identify_rule(f, d, &id);
 		to = bpf_map_lookup_elem(&ids, &id);
 		if (!to && !(bits & KPHI_PORT_NATIVE))
 			return KPHI_COUNT_no_rule;
@@ -130,13 +131,27 @@ static __always_inline int record_datagram(const struct frame *f, const struct d
 	return to ? record_beat(b, to->slot, to->generation) : KPHI_COUNT_unknown_peer;
 }
 
+static __always_inline struct frame frame_of(struct xdp_md *ctx)
+{
+	return (struct frame){(void *)(long)ctx->data, (void *)(long)ctx->data_end, ctx};
+}
+
+/* parse_frame() as a global function, so that its many ways to the same answer end here for the verifier. */
+__attribute__((noinline)) int record_parse(struct xdp_md *ctx, struct datagram *d)
+{
+	struct frame f = frame_of(ctx);
+
+	return d ? parse_frame(&f, d) : FOREIGN;
+}
+
 /* The whole packet path: every frame leaves it as it came. */
-static __always_inline void record_frame(const struct frame *f)
+static __always_inline void record_frame(struct xdp_md *ctx)
 {
 	struct kphi_beat b = {};
 	struct datagram d = {};
+	struct frame f;
 	uint32_t bits;
-	int verdict = parse_frame(f, &d);
+	int verdict = record_parse(ctx, &d);
 
 	if (verdict == FOREIGN)
 		return;
@@ -150,8 +165,9 @@ static __always_inline void record_frame(const struct frame *f)
 	b.now_ns = bpf_ktime_get_ns();
 	b.type = KPHI_WIRE_BEAT;
 	b.cpu = bpf_get_smp_processor_id();
-	b.device = frame_device(f);
-	count(b.cpu, record_datagram(f, &d, bits, &b));
+	f = frame_of(ctx);
+	b.device = frame_device(&f);
+	count(b.cpu, record_datagram(&f, &d, bits, &b));
 }
 
 #endif

@@ -1,259 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * What the program says: valid JSON whatever the bytes, and text that can neither drive a terminal nor break
- * a row. json-c's strict tokener and iconv are the judges.
- */
-#include "io/output.h"
-#include "io/utf8.h"
+/* The shape of what is said: nesting, tables, the end of a document, and text and JSON side by side. */
+#include "unit/render.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <iconv.h>
-#include <json-c/json.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
-
-static const enum out_mode modes[] = {OUT_TEXT, OUT_JSON, OUT_PRETTY};
-
-/* --- helpers --- */
-
-static uint64_t random_state = 7441;
-
-static uint64_t next_random(void)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state * 0x2545f4914f6cdd1dULL;
-}
-
-/* What `say` says, to be freed. */
-static char *render(enum out_mode mode, void (*say)(struct out *o, const void *context), const void *context)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *stream = open_memstream(&text, &size);
-	struct out *o = out_new(stream, mode);
-
-	say(o, context);
-	assert_int_equal(out_finish(o), 0);
-	fclose(stream);
-	assert_int_equal(strlen(text), size);
-	return text;
-}
-
-static void assert_rendered(enum out_mode mode, void (*say)(struct out *o, const void *context),
-			    const void *context, const char *expected)
-{
-	char *text = render(mode, say, context);
-
-	assert_string_equal(text, expected);
-	free(text);
-}
-
-static void assert_utf8(const char *text)
-{
-	size_t in_left = strlen(text), out_left = 4 * in_left + 4;
-	char *in = (char *)(uintptr_t)text, *wide = malloc(out_left), *out = wide;
-	iconv_t judge = iconv_open("UCS-4LE", "UTF-8");
-
-	assert_true(judge != (iconv_t)-1);
-	assert_true(iconv(judge, &in, &in_left, &out, &out_left) != (size_t)-1);
-	assert_int_equal(in_left, 0);
-	iconv_close(judge);
-	free(wide);
-}
-
-/* Exactly one strict document in valid UTF-8 and then a newline. The caller puts it. */
-static struct json_object *parsed(const char *text)
-{
-	struct json_tokener *tokener = json_tokener_new();
-	struct json_object *document;
-	size_t size = strlen(text);
-
-	assert_true(size > 0 && text[size - 1] == '\n');
-	assert_utf8(text);
-	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-	document = json_tokener_parse_ex(tokener, text, (int)size - 1);
-	assert_int_equal(json_tokener_get_error(tokener), json_tokener_success);
-	assert_int_equal(json_tokener_get_parse_end(tokener), size - 1);
-	json_tokener_free(tokener);
-	return document;
-}
-
-static void assert_no_control(const char *text)
-{
-	for (; *text; text++)
-		assert_true(*text == '\n' || ((uint8_t)*text >= 0x20 && *text != 0x7f));
-}
-
-/* --- names of any bytes --- */
-
-static void say_name(struct out *o, const void *name)
-{
-	out_open_object(o, NULL);
-	out_string(o, "name", "Name", name);
-	out_open_table(o, "rows");
-	out_open_row(o);
-	out_string(o, "name", "NAME", name);
-	out_u64(o, "n", "N", 1);
-	out_close_row(o);
-	out_close_table(o);
-	out_close_object(o);
-}
-
-static size_t count_lines(const char *text)
-{
-	size_t lines = 0;
-
-	for (; *text; text++)
-		lines += *text == '\n';
-	return lines;
-}
-
-/* In text: a fact, a table's head and its row, and nothing that a name could add to them. */
-static void check_name(const char *name)
-{
-	for (size_t i = 0; i < LENGTH(modes); i++) {
-		char *text = render(modes[i], say_name, name);
-
-		assert_no_control(text);
-		assert_utf8(text);
-		if (modes[i] == OUT_TEXT)
-			assert_int_equal(count_lines(text), 3);
-		else
-			json_object_put(parsed(text));
-		free(text);
-	}
-}
-
-/* What a JSON reader gets for a name. */
-static void assert_read_back(const char *name, const char *expected)
-{
-	char *text = render(OUT_JSON, say_name, name);
-	struct json_object *document = parsed(text);
-
-	assert_string_equal(json_object_get_string(json_object_object_get(document, "name")), expected);
-	json_object_put(document);
-	free(text);
-}
-
-static void every_byte_in_a_name(void **state)
-{
-	char name[8], all[256];
-
-	(void)state;
-	for (int byte = 0; byte < 256; byte++) {
-		snprintf(name, sizeof(name), "a%cb", byte);
-		check_name(name);
-		check_name(name + 1);
-		name[2] = '\0';
-		check_name(name);
-		if (byte < 0x80)
-			assert_read_back(name, name);
-		else
-			assert_read_back(name, "a\xef\xbf\xbd");
-		all[(byte + 255) % 256] = (char)byte;
-	}
-	check_name(all);
-}
-
-static void random_bytes_in_a_name(void **state)
-{
-	char name[40];
-
-	(void)state;
-	for (int round = 0; round < 20000; round++) {
-		size_t size = next_random() % sizeof(name);
-
-		for (size_t i = 0; i < size; i++)
-			name[i] = (char)next_random();
-		name[size] = '\0';
-		check_name(name);
-	}
-}
-
-static void names_come_back(void **state)
-{
-	static const char *const names[] = {"",
-					    "db1",
-					    "Z\xc3\xbcrich",
-					    "\xe6\x97\xa5\xe6\x9c\xac",
-					    "\xf0\x9f\x92\x93",
-					    "a\"b\\c/d",
-					    "\xe2\x80\xae",
-					    "\xc2\x9b"
-					    "31m",
-					    "null",
-					    " blank ",
-					    "\x7f"};
-
-	(void)state;
-	for (size_t i = 0; i < LENGTH(names); i++)
-		assert_read_back(names[i], names[i]);
-}
-
-static void say_string(struct out *o, const void *value)
-{
-	out_open_object(o, NULL);
-	out_string(o, "s", "S", value);
-	out_close_object(o);
-}
-
-static void escapes(void **state)
-{
-	(void)state;
-	assert_rendered(OUT_TEXT, say_string, "\x1b[2J\n", "S: \\x1b[2J\\x0a\n");
-	assert_rendered(OUT_TEXT, say_string,
-			"a\xc2\x9b"
-			"b\xff",
-			"S: a\\xc2\\x9bb\\xff\n");
-	assert_rendered(OUT_TEXT, say_string,
-			"\xe2\x80\xae"
-			"txt",
-			"S: \\xe2\\x80\\xaetxt\n");
-	assert_rendered(OUT_TEXT, say_string, " a b ", "S: \\x20a b\\x20\n");
-	assert_rendered(OUT_TEXT, say_string, " ", "S: \\x20\n");
-	assert_rendered(OUT_TEXT, say_string, "", "S: -\n");
-	assert_rendered(OUT_TEXT, say_string, NULL, "S: -\n");
-	assert_rendered(OUT_TEXT, say_string, "Z\xc3\xbcrich", "S: Z\xc3\xbcrich\n");
-	assert_rendered(OUT_JSON, say_string, "\x1b\x7f\xc2\x9b\xff/\xe2\x80\xa8",
-			"{\"s\":\"\\u001b\\u007f\\u009b\\ufffd/\\u2028\"}\n");
-	assert_rendered(OUT_JSON, say_string, "", "{\"s\":\"\"}\n");
-	assert_rendered(OUT_JSON, say_string, NULL, "{\"s\":null}\n");
-}
-
-static void invalid_utf8(void **state)
-{
-	static const char *const bad[] = {
-		"\x80",         "\xc0\x80",     "\xc1\xbf",         "\xe0\x80\x80",
-		"\xed\xa0\x80", "\xed\xbf\xbf", "\xf0\x80\x80\x80", "\xf4\x90\x80\x80",
-		"\xf8\x88\x80", "\xe2\x82",     "\xf0\x9f\x92",     "\xc3",
-		"\xfe",         "\xff"};
-	static const char *const good[] = {"\xc2\x80",         "\xdf\xbf",        "\xe0\xa0\x80",
-					   "\xed\x9f\xbf",     "\xee\x80\x80",    "\xef\xbf\xbf",
-					   "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"};
-	static const uint32_t codes[] = {0x80, 0x7ff, 0x800, 0xd7ff, 0xe000, 0xffff, 0x10000, 0x10ffff};
-	uint32_t code;
-
-	(void)state;
-	for (size_t i = 0; i < LENGTH(bad); i++)
-		assert_int_equal(utf8_decode(bad[i], strlen(bad[i]), &code), 0);
-	for (size_t i = 0; i < LENGTH(good); i++) {
-		assert_int_equal(utf8_decode(good[i], strlen(good[i]), &code), strlen(good[i]));
-		assert_int_equal(code, codes[i]);
-	}
-	assert_int_equal(utf8_decode("", 0, &code), 0);
-}
 
 /* --- shape --- */
 
@@ -373,6 +126,8 @@ static void say_list(struct out *o, const void *context)
 		out_open_object(o, NULL);
 		out_u64(o, "id", i == 2 ? NULL : "Id", i);
 		out_bool(o, "up", i == 2 ? NULL : "Up", true);
+		out_open_object(o, "hidden");
+		out_close_object(o);
 		out_close_object(o);
 	}
 	out_close_array(o);
@@ -383,7 +138,8 @@ static void objects_in_an_array(void **state)
 	(void)state;
 	assert_rendered(OUT_TEXT, say_list, NULL, "Id: 1\nUp: yes\n\nId: 3\nUp: yes\n");
 	assert_rendered(OUT_JSON, say_list, NULL,
-			"[{\"id\":1,\"up\":true},{\"id\":2,\"up\":true},{\"id\":3,\"up\":true}]\n");
+			"[{\"id\":1,\"up\":true,\"hidden\":{}},{\"id\":2,\"up\":true,\"hidden\":{}},"
+			"{\"id\":3,\"up\":true,\"hidden\":{}}]\n");
 }
 
 static void say_unfinished(struct out *o, const void *context)
@@ -470,6 +226,11 @@ static void say_ragged(struct out *o, const void *context)
 	out_open_object(o, "more");
 	out_u64(o, "c", "C", 12);
 	out_close_object(o);
+	out_open_array(o, "list");
+	out_open_object(o, NULL);
+	out_u64(o, "d", NULL, 13);
+	out_close_object(o);
+	out_close_array(o);
 	out_close_row(o);
 	out_open_row(o);
 	out_close_row(o);
@@ -493,7 +254,7 @@ static void ragged_tables(void **state)
 	assert_rendered(OUT_JSON, say_ragged, NULL,
 			"{\"count\":2,\"rows\":[{\"a\":\"x\",\"b\":\"long\"},{\"b\":\"y\",\"devices\":["
 			"\"eth0\",\"eth1\"],"
-			"\"more\":{\"c\":12}},{}],\"after\":1}\n");
+			"\"more\":{\"c\":12},\"list\":[{\"d\":13}]},{}],\"after\":1}\n");
 }
 
 static void no_line_ends_in_a_blank(void **state)
@@ -591,6 +352,12 @@ static void say_row_without_table(struct out *o, const void *context)
 	out_open_row(o);
 }
 
+static void say_row_at_the_top(struct out *o, const void *context)
+{
+	(void)context;
+	out_open_row(o);
+}
+
 static void say_bare_fact(struct out *o, const void *context)
 {
 	(void)context;
@@ -601,8 +368,8 @@ static void say_bare_fact(struct out *o, const void *context)
 static void misuse_aborts_in_every_mode(void **state)
 {
 	static void (*const misuses[])(struct out * o, const void *context) = {
-		say_key_missing,       say_wrong_close,       say_two_documents,
-		say_fact_between_rows, say_row_without_table, say_bare_fact,
+		say_key_missing,       say_wrong_close, say_two_documents,  say_fact_between_rows,
+		say_row_without_table, say_bare_fact,   say_row_at_the_top,
 	};
 	int status;
 
@@ -623,11 +390,6 @@ static void misuse_aborts_in_every_mode(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_byte_in_a_name),
-		cmocka_unit_test(random_bytes_in_a_name),
-		cmocka_unit_test(names_come_back),
-		cmocka_unit_test(escapes),
-		cmocka_unit_test(invalid_utf8),
 		cmocka_unit_test(nothing_to_say),
 		cmocka_unit_test(every_kind_of_fact),
 		cmocka_unit_test(nesting),

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The sender's schedule with injected time: outages of hours and months of beats take milliseconds here.
  */
@@ -118,7 +118,7 @@ static void any_lateness_keeps_the_rules(void **state)
 	struct pace pace;
 
 	(void)state;
-	pace_start(&pace, node, 50 * MS, 20, 9, 1);
+	pace_start(&pace, node, 50 * MS, 200000, 9, 1);
 	first = pace.slot_ns;
 	for (unsigned int i = 0; i < 200000; i++) {
 		uint64_t late = noise(&random) % 3 ? noise(&random) % MS : noise(&random) * 97 % (400 * MS);
@@ -139,7 +139,7 @@ static void jitter_is_uniform_and_bounded(void **state)
 	struct pace pace;
 
 	(void)state;
-	pace_start(&pace, node, SEC, PACE_JITTER_MAX_PERCENT, 3, 0);
+	pace_start(&pace, node, SEC, PACE_JITTER_MAX_PPM, 3, 0);
 	first = pace.slot_ns;
 	for (uint64_t k = 0; k < 10000; k++) {
 		uint64_t after_slot = pace.due_ns - pace.slot_ns;
@@ -162,9 +162,9 @@ static void seeds_differ_and_repeat(void **state)
 	struct pace a, b, c;
 
 	(void)state;
-	pace_start(&a, node, SEC, 10, 1, 0);
-	pace_start(&b, node, SEC, 10, 1, 0);
-	pace_start(&c, node, SEC, 10, 2, 0);
+	pace_start(&a, node, SEC, 100000, 1, 0);
+	pace_start(&b, node, SEC, 100000, 1, 0);
+	pace_start(&c, node, SEC, 100000, 2, 0);
 	assert_int_equal(a.due_ns, b.due_ns);
 	assert_int_not_equal(a.due_ns, c.due_ns);
 }
@@ -203,7 +203,7 @@ static void extreme_intervals(void **state)
 	assert_int_equal(pace.skipped, 999);
 
 	/* A day with the widest jitter: the product with the percentage has room. */
-	pace_start(&pace, node, 86400 * SEC, PACE_JITTER_MAX_PERCENT, 1, 1000);
+	pace_start(&pace, node, 86400 * SEC, PACE_JITTER_MAX_PPM, 1, 1000);
 	assert_int_equal(pace.jitter_ns, 43200 * SEC);
 	assert_true(pace.due_ns < 2 * 86400 * SEC);
 }

@@ -24,12 +24,13 @@ static inline uint64_t mul_high(uint64_t a, uint64_t b)
 static inline uint64_t div_wide(u128 dividend, uint64_t divisor, uint64_t *remainder)
 {
 #if defined(__x86_64__)
-	uint64_t quotient;
+	uint64_t quotient, rest;
 
 	__asm__("divq %[divisor]"
-		: "=a"(quotient), "=d"(*remainder)
+		: "=a"(quotient), "=d"(rest)
 		: "a"((uint64_t)dividend), "d"((uint64_t)(dividend >> 64)), [divisor] "r"(divisor)
 		: "cc");
+	*remainder = rest;
 	return quotient;
 #else
 	*remainder = (uint64_t)(dividend % divisor);

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #include "core/pace.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ uint64_t pace_phase_ns(const uint8_t id[16], uint64_t interval_ns)
 	return mix(mix(half[0]) + half[1]) % interval_ns;
 }
 
-void pace_start(struct pace *pace, const uint8_t id[16], uint64_t interval_ns, unsigned int jitter_percent,
+void pace_start(struct pace *pace, const uint8_t id[16], uint64_t interval_ns, uint32_t jitter_ppm,
 		uint64_t seed, uint64_t now_ns)
 {
 	uint64_t phase_ns = pace_phase_ns(id, interval_ns);
@@ -44,7 +44,7 @@ void pace_start(struct pace *pace, const uint8_t id[16], uint64_t interval_ns, u
 
 	*pace = (struct pace){
 		.interval_ns = interval_ns,
-		.jitter_ns = (uint64_t)((unsigned __int128)interval_ns * jitter_percent / 100),
+		.jitter_ns = (uint64_t)((unsigned __int128)interval_ns * jitter_ppm / 1000000),
 		.random = seed,
 		.slot_ns = into_slot_ns ? now_ns - into_slot_ns + interval_ns : now_ns,
 	};

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * When the next heartbeat is due: pure arithmetic on an absolute grid of slots. `now` is an argument.
  *
@@ -15,8 +15,8 @@
 
 #include <stdint.h>
 
-/* Above this two neighbours of an undisturbed sender could come closer than PACE_GAP_DIVISOR allows. */
-#define PACE_JITTER_MAX_PERCENT 50
+/* In parts per million. Half: above it neighbours of an undisturbed sender would nearly touch. */
+#define PACE_JITTER_MAX_PPM 500000
 
 /* A beat is skipped when it would follow the one before by less than interval / PACE_GAP_DIVISOR. */
 #define PACE_GAP_DIVISOR 4
@@ -34,10 +34,10 @@ struct pace {
 uint64_t pace_phase_ns(const uint8_t id[16], uint64_t interval_ns);
 
 /*
- * Begins at the first slot at or after `now_ns`. `interval_ns` is at least 1, `jitter_percent` at most
- * PACE_JITTER_MAX_PERCENT; `seed` may be anything.
+ * Begins at the first slot at or after `now_ns`. `interval_ns` is at least 1, `jitter_ppm` at most
+ * PACE_JITTER_MAX_PPM; `seed` may be anything.
  */
-void pace_start(struct pace *pace, const uint8_t id[16], uint64_t interval_ns, unsigned int jitter_percent,
+void pace_start(struct pace *pace, const uint8_t id[16], uint64_t interval_ns, uint32_t jitter_ppm,
 		uint64_t seed, uint64_t now_ns);
 
 /*

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The curves are cubic Hermite tables: at each node the value and the slope. What makes them fit to decide by
- * is that they never step back, not by one unit, and that this needs no luck: it is built in.
+ * is that they never step back, not by one unit, and this is built in.
  *
  * The slope of -ln Q(z) is the hazard rate of the normal distribution, which is positive, increasing and
- * convex (Sampford, Ann. Math. Statist. 24, 1953). So all derivatives that a cubic shows are positive, and so
- * are, from the left end of a cell, all its coefficients. Horner's rule with each product rounded down is
- * then a chain of non-decreasing steps, and at the right end it arrives at the next node exactly. Where the
- * second derivative is negative, as it is once z^2 / (2 ln 10) is taken out of the tail, the same holds going
- * backwards from the right end. log10(1 + 10^x) for x <= 0 is of the first kind. tests/unit/phi_test.c checks
- * every coefficient's sign.
+ * convex (Sampford, Ann. Math. Statist. 24, 1953). So the first three derivatives are positive, and so are,
+ * seen from the left end of a cell, all coefficients of the cubic: Horner's rule with each product rounded
+ * down is a chain of non-decreasing steps, and stays below the next node. Once z^2 / (2 ln 10) is taken out
+ * of the tail, the second derivative is negative, and the same holds seen from the right end, going
+ * backwards. log10(1 + 10^x) for x <= 0 is of the first kind. tests/unit/phi_test.c checks the sign of every
+ * coefficient, and walks over every joint.
  */
 #include "phi.h"
 
@@ -29,7 +29,7 @@
 /* Akka's 1.5976 and 0.070566 in decades, that is divided by ln 10: * 2^44 and * 2^69. */
 #define AKKA_LINEAR_Q44 0xb19ec4b9240U
 #define AKKA_CUBIC_Q69  0xfb0e35d2912bda4eU
-#define AKKA_CAP_Y40    (4200 * Z40_ONE) /* phi is beyond PHI_MAX there */
+#define AKKA_CAP_Y40    (4200 * Z40_ONE) /* phi is beyond PHI_MAX there, and y^2 within 64 bits of Q39 */
 #define AKKA_W_BITS     84
 
 /* From here on 10^-w is below half a unit of Q32.32. In Q60, and the width of a cell, 1/64. */
@@ -77,10 +77,11 @@ static inline q32_t normal_tail(int64_t z40)
 	uint64_t z = (uint64_t)z40 << shift;
 	const struct phi_node *node = &tail_nodes[20 - shift][z >> 57 & 63];
 	uint64_t u = ~(z << 7); /* from the right end; short of it by 2^-64 */
-	uint64_t square = mul_high(mul_high(z, z), HALF_SQUARE_Q66) >> (2 * shift - 14);
+	uint64_t square = mul_high(mul_high(z, z), HALF_SQUARE_Q66) >> (2 * shift - 14); /* Q32.32 */
+	uint64_t rest =
+		node[1].value - hermite_rise(u, node[1].value - node[0].value, node[1].rise, node[0].rise);
 
-	return square + q60_to_q32(node[1].value - hermite_rise(u, node[1].value - node[0].value,
-								node[1].rise, node[0].rise));
+	return square + (rest >> 28) + 1; /* on average, two roundings down took one unit */
 }
 
 q32_t phi_normal(int64_t z40)

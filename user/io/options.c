@@ -193,6 +193,12 @@ void options_usage(FILE *to, const struct option_spec *specs, size_t n)
 	}
 }
 
+/* A limit exactly, or at a glance where that would be a row of digits. */
+static char *glance(uint64_t ns, char text[FORMAT_SIZE])
+{
+	return strlen(format_duration_exact(ns, text)) > 8 ? format_duration(ns, text) : text;
+}
+
 /* " (1ms to 1h)"; nothing when everything goes. */
 static void write_range(const struct option_spec *spec, char *text, size_t size)
 {
@@ -204,14 +210,16 @@ static void write_range(const struct option_spec *spec, char *text, size_t size)
 	if (spec->type != OPT_U64 && spec->type != OPT_DURATION)
 		return;
 	if (spec->type == OPT_DURATION) {
-		format_duration(spec->min, min);
-		format_duration(spec->max, max);
+		glance(spec->min, min);
+		glance(spec->max, max);
 	} else {
 		snprintf(min, sizeof(min), "%" PRIu64, spec->min);
 		snprintf(max, sizeof(max), "%" PRIu64, spec->max);
 	}
-	if (spec->max)
+	if (spec->min && spec->max)
 		snprintf(text, size, " (%s to %s)", min, max);
+	else if (spec->max)
+		snprintf(text, size, " (at most %s)", max);
 	else if (spec->min)
 		snprintf(text, size, " (at least %s)", min);
 }

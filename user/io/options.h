@@ -5,9 +5,11 @@
  *	static const struct option_spec specs[] = {
  *		{ "name", OPT_NAME, offsetof(struct add, name), OPT_NO_HAS, .required = true,
  *		  .help = "how everybody calls the peer" },
- *		{ "interval", OPT_DURATION, offsetof(struct add, interval_ns), offsetof(struct add,
- *has_interval), 1000000, KPHI_INTERVAL_MAX_NS, "how often the peer beats" }, { "model", OPT_CHOICE,
- *offsetof(struct add, model), OPT_NO_HAS, .choices = models, .help = "how its silence is judged" },
+ *		{ "model", OPT_CHOICE, offsetof(struct add, model), OPT_NO_HAS, .choices = models,
+ *		  .help = "how its silence is judged" },
+ *		{ "interval", OPT_DURATION, offsetof(struct add, interval_ns),
+ *		  offsetof(struct add, has_interval), .min = 1000000, .max = KPHI_INTERVAL_MAX_NS,
+ *		  .help = "how often the peer beats" },
  *	};
  */
 #ifndef KPHI_IO_OPTIONS_H

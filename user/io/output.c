@@ -246,9 +246,16 @@ static void begin(struct out *o)
 	stdout_begun = true;
 }
 
+/* An object that is an element of a list in text: something to put an empty line after. Rows have no such
+ * lists. */
+static bool is_element(struct out *o, enum container kind)
+{
+	return kind == OBJECT && !o->table && o->depth && top(o)->kind == ARRAY;
+}
+
 static void open_text(struct out *o, enum container kind)
 {
-	if (kind == OBJECT)
+	if (is_element(o, kind))
 		o->said = false;
 	if (kind != TABLE || o->table)
 		return;
@@ -261,12 +268,12 @@ static void open_text(struct out *o, enum container kind)
 static void open_container(struct out *o, enum container kind, const char *key)
 {
 	assert(o->depth < DEPTH_MAX);
-	if (!o->depth)
-		begin(o);
-	else if (kind == ROW)
+	if (kind == ROW)
 		assert(top(o)->kind == TABLE);
-	else
+	else if (o->depth)
 		check_place(o, key);
+	else
+		begin(o);
 	if (!out_is_json(o)) {
 		open_text(o, kind);
 	} else if (!o->mute) {
@@ -281,10 +288,8 @@ static void open_container(struct out *o, enum container kind, const char *key)
 
 static void close_text(struct out *o, enum container kind)
 {
-	bool in_array = o->depth && top(o)->kind == ARRAY;
-
-	if (kind == OBJECT && in_array && o->said)
-		o->gap = true;
+	if (is_element(o, kind))
+		o->gap |= o->said;
 	else if (kind == ROW && o->table && o->depth == o->table_depth + 1)
 		table_end_row(o->table);
 	else if (kind == TABLE && o->table && o->depth == o->table_depth)

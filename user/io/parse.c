@@ -60,7 +60,7 @@ int parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value, cha
 
 int parse_port(const char *text, uint16_t *port, char *why, size_t size)
 {
-	uint64_t n;
+	uint64_t n = 0;
 	int error = parse_u64(text, 1, UINT16_MAX, &n, why, size);
 
 	if (error)

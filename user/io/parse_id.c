@@ -113,12 +113,13 @@ struct parts {
 /* One colon starts a port; more are IPv6, which takes a port only behind its brackets. */
 static bool split(const char *text, struct parts *parts)
 {
+	size_t length = strlen(text);
 	char *host = parts->copy, *end;
 	bool bracketed = *text == '[';
 
-	if (strlen(text) >= sizeof(parts->copy))
+	if (length >= sizeof(parts->copy))
 		return false;
-	strcpy(parts->copy, text);
+	memcpy(parts->copy, text, length + 1);
 	if (bracketed) {
 		end = strchr(++host, ']');
 		if (!end)
@@ -204,7 +205,7 @@ int parse_endpoint(const char *text, uint16_t default_port, struct sockaddr_stor
 		   size_t size)
 {
 	uint16_t port = default_port;
-	struct parts parts;
+	struct parts parts = {0};
 	struct in6_addr in6;
 	uint32_t scope;
 	int error;

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "beat/destinations.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/error.h"
+
+/* Class selector 6, network control: what routers keep for routing protocols when a link is full (RFC 4594).
+ */
+#define DSCP_CS6_TOS 0xc0
+
+void destinations_init(struct destinations *destinations)
+{
+	memset(destinations, 0, sizeof(*destinations));
+	destinations->fd4 = -1;
+	destinations->fd6 = -1;
+}
+
+static socklen_t length_of(const struct sockaddr_storage *address)
+{
+	return address->ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+}
+
+int destinations_add(struct destinations *destinations, const struct sockaddr_storage *address)
+{
+	struct destination *fresh = &destinations->list[destinations->count];
+
+	if (destinations->count == DESTINATIONS_MAX)
+		return -E2BIG;
+	fresh->address = *address;
+	format_endpoint(address, fresh->name);
+	for (size_t i = 0; i < destinations->count; i++)
+		if (strcmp(destinations->list[i].name, fresh->name) == 0)
+			return -EEXIST;
+	destinations->count++;
+	return 0;
+}
+
+static int open_socket(int family)
+{
+	int tos = DSCP_CS6_TOS, err;
+	int fd = socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	if (family == AF_INET)
+		err = setsockopt(fd, IPPROTO_IP, IP_TOS, &tos, sizeof(tos));
+	else
+		err = setsockopt(fd, IPPROTO_IPV6, IPV6_TCLASS, &tos, sizeof(tos));
+	if (err < 0) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+static int *socket_for(struct destinations *destinations, const struct destination *destination)
+{
+	return destination->address.ss_family == AF_INET ? &destinations->fd4 : &destinations->fd6;
+}
+
+int destinations_open(struct destinations *destinations)
+{
+	for (size_t i = 0; i < destinations->count; i++) {
+		const struct destination *destination = &destinations->list[i];
+		int *fd = socket_for(destinations, destination);
+
+		if (*fd < 0)
+			*fd = open_socket(destination->address.ss_family);
+		if (*fd < 0)
+			return *fd;
+	}
+	return 0;
+}
+
+/*
+ * Somebody may have stopped the terminal or the reader of the pipe behind stderr. Up to PIPE_BUF bytes do not
+ * block when poll() says so, and a line is far shorter.
+ */
+static int stderr_takes_a_line(void)
+{
+	struct pollfd pollfd = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+	return poll(&pollfd, 1, 0) == 1 && (pollfd.revents & POLLOUT);
+}
+
+static void say(struct destination *destination, enum trouble_news news, uint64_t now_ns)
+{
+	struct trouble *trouble = &destination->trouble;
+
+	if (!stderr_takes_a_line())
+		return;
+	if (news == TROUBLE_OVER)
+		warn("%s: sending works again, after %" PRIu64 " errors in all", destination->name,
+		     trouble->errors);
+	else if (trouble->unsaid == 1)
+		warn("%s: %s", destination->name, strerror(trouble->error));
+	else
+		warn("%s: %s (%" PRIu64 " times)", destination->name, strerror(trouble->error),
+		     trouble->unsaid);
+	trouble_said(trouble, news, now_ns);
+}
+
+void destinations_send(struct destinations *destinations, const void *bytes, size_t size, uint64_t now_ns)
+{
+	for (size_t i = 0; i < destinations->count; i++) {
+		struct destination *to = &destinations->list[i];
+		enum trouble_news news;
+		int error = 0;
+
+		if (sendto(*socket_for(destinations, to), bytes, size, MSG_DONTWAIT,
+			   (const struct sockaddr *)&to->address, length_of(&to->address)) < 0)
+			error = errno;
+		else
+			to->sent++;
+		news = trouble_note(&to->trouble, error, now_ns);
+		if (news != TROUBLE_NOTHING)
+			say(to, news, now_ns);
+	}
+}
+
+uint64_t destinations_errors(const struct destinations *destinations)
+{
+	uint64_t errors = 0;
+
+	for (size_t i = 0; i < destinations->count; i++)
+		errors += destinations->list[i].trouble.errors;
+	return errors;
+}
+
+void destinations_close(struct destinations *destinations)
+{
+	if (destinations->fd4 >= 0)
+		close(destinations->fd4);
+	if (destinations->fd6 >= 0)
+		close(destinations->fd6);
+	destinations->fd4 = -1;
+	destinations->fd6 = -1;
+}

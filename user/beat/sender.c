@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "beat/sender.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_PER_SECOND 1000000000ULL
+
+/*
+ * UDP loses, and after a goodbye no beat follows that would make up for it. So the same datagram goes out
+ * three times, far enough apart for a full queue to drain; a receiver counts the other two as duplicates.
+ */
+#define GOODBYE_COPIES 3
+#define GOODBYE_GAP_NS 20000000ULL
+
+uint64_t sender_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t wall_clock_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static struct timespec timespec_of(uint64_t ns)
+{
+	return (struct timespec){
+		.tv_sec = (time_t)(ns / NS_PER_SECOND),
+		.tv_nsec = (long)(ns % NS_PER_SECOND),
+	};
+}
+
+void sender_init(struct sender *sender)
+{
+	memset(sender, 0, sizeof(*sender));
+	destinations_init(&sender->destinations);
+	sender->vitals.uptime_fd = -1;
+	sender->timer_fd = -1;
+	sender->signal_fd = -1;
+	sender->watch_fd = -1;
+}
+
+int sender_open(struct sender *sender)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
+		return -errno;
+	sender->signal_fd = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (sender->signal_fd < 0)
+		return -errno;
+	sender->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (sender->timer_fd < 0)
+		return -errno;
+	return destinations_open(&sender->destinations);
+}
+
+/* Arming also makes an expired timer unreadable, so that nobody has to read it. */
+static int wait_for_slot(const struct sender *sender)
+{
+	struct itimerspec at = {.it_value = timespec_of(sender->pace.due_ns)};
+
+	return timerfd_settime(sender->timer_fd, TFD_TIMER_ABSTIME, &at, NULL) < 0 ? -errno : 0;
+}
+
+/* The next message of this epoch: the same fields for beats and goodbyes. */
+static void compose(struct sender *sender, enum kphi_wire_type type, uint8_t bytes[sizeof(struct kphi_wire)])
+{
+	struct wire_message *message = &sender->message;
+
+	message->type = type;
+	message->sequence++;
+	message->timestamp_ms = wall_clock_ms();
+	message->load_average = sender->vitals.load_average;
+	message->available_capacity = sender->vitals.available_capacity;
+	wire_encode(message, bytes);
+}
+
+static int beat(struct sender *sender)
+{
+	uint8_t bytes[sizeof(struct kphi_wire)];
+	uint64_t now_ns = sender_now_ns();
+
+	if (now_ns - sender->pace.due_ns > sender->latest_ns)
+		sender->latest_ns = now_ns - sender->pace.due_ns;
+	compose(sender, KPHI_WIRE_BEAT, bytes);
+	destinations_send(&sender->destinations, bytes, sizeof(bytes), now_ns);
+	sender->beats++;
+	if (sender->beats == sender->count)
+		sender->end = SENDER_COUNTED;
+	pace_next(&sender->pace, now_ns);
+	/* Last, because here there is time: the next beat takes what it finds. */
+	vitals_refresh(&sender->vitals, now_ns);
+	return wait_for_slot(sender);
+}
+
+static void say_goodbye(struct sender *sender)
+{
+	enum kphi_wire_type type = sender->end == SENDER_BEREFT ? KPHI_WIRE_DOWN : KPHI_WIRE_LEAVE;
+	uint8_t bytes[sizeof(struct kphi_wire)];
+	uint64_t at_ns = sender_now_ns();
+
+	compose(sender, type, bytes);
+	for (unsigned int copy = 0; copy < GOODBYE_COPIES; copy++) {
+		struct timespec at = timespec_of(at_ns + copy * GOODBYE_GAP_NS);
+
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+		destinations_send(&sender->destinations, bytes, sizeof(bytes), sender_now_ns());
+	}
+}
+
+/*
+ * Sleeps until something happens and acts on it. A signal comes first: whoever stops a service stops both the
+ * sender and the process it watches, and that is an orderly end.
+ */
+static int step(struct sender *sender)
+{
+	struct pollfd pollfds[] = {
+		{.fd = sender->signal_fd, .events = POLLIN},
+		{.fd = sender->watch_fd, .events = POLLIN},
+		{.fd = sender->timer_fd, .events = POLLIN},
+	};
+
+	if (poll(pollfds, sizeof(pollfds) / sizeof(*pollfds), -1) < 0)
+		return errno == EINTR ? 0 : -errno;
+	if (pollfds[0].revents)
+		sender->end = SENDER_STOPPED;
+	else if (pollfds[1].revents)
+		sender->end = SENDER_BEREFT;
+	else if (pollfds[2].revents)
+		return beat(sender);
+	return 0;
+}
+
+int sender_run(struct sender *sender)
+{
+	int err = wait_for_slot(sender);
+
+	while (!err && sender->end == SENDER_RUNS)
+		err = step(sender);
+	if (!err)
+		say_goodbye(sender);
+	return err;
+}
+
+static void close_if_open(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void sender_close(struct sender *sender)
+{
+	destinations_close(&sender->destinations);
+	vitals_close(&sender->vitals);
+	close_if_open(sender->timer_fd);
+	close_if_open(sender->signal_fd);
+	close_if_open(sender->watch_fd);
+}
