@@ -6,7 +6,8 @@
 #include <kphi/maps.h>
 #include <stdint.h>
 
-#define SILENCE_TICK_LIMIT_NS 50000000ULL /* a tick later than this is a stall: five ticks of 10 ms */
+/* A tick that is overdue for longer than this is taken for dead, not late: a stall must not hide a silence for ever. */
+#define SILENCE_OPEN_MAX_NS 60000000000ULL
 
 /*
  * now - last arrival, less what the CPU that took the arrival was stalled since, the stall that may be going on
@@ -14,6 +15,9 @@
  * In nanoseconds; the record must have heard something.
  */
 uint64_t silence_ns(const struct kphi_record *record, const struct kphi_tick *tick, uint64_t now_ns);
+
+/* How long the CPU of this tick has run no softirq work until now, if that is a stall; else 0. */
+uint64_t silence_open_stall_ns(const struct kphi_tick *tick, uint64_t now_ns);
 
 /* What silence_ns() took off, of it. */
 uint64_t silence_discount_ns(const struct kphi_record *record, const struct kphi_tick *tick, uint64_t now_ns);

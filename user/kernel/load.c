@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "io/error.h"
+#include "kernel/clock.h"
 
 const struct load_map load_maps[] = {
 	{ "store", "store", true },	  { "peers", "peers", true },	  { "records", "records", true },
@@ -63,6 +64,7 @@ static int set_sizes(struct kphi_bpf *skeleton, const struct kphi_store *header)
 	err = err ?: bpf_map__set_max_entries(skeleton->maps.timers, header->cpus);
 	err = err ?: bpf_map__set_max_entries(skeleton->maps.verdicts, header->peers);
 	skeleton->rodata->window_size = header->window;
+	skeleton->rodata->program_number = (uint32_t) clock_monotonic_ns() | 1;
 	return err;
 }
 

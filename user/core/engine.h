@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * From records to verdicts: consumers, hysteresis, holds, blindness, deadlines. Pure: `now` is an argument
+ * and everything outside is reached through `struct engine_host`, so that a test can be the host and an hour
+ * passes in a millisecond.
+ *
+ * Lazy deadlines: each peer has one entry in the schedule, the next moment at which its verdict could change
+ * if nothing arrived. Beats do not touch it; when it expires the record is read again and the entry moves.
+ * Hints (a watched peer's beat, a new epoch, leave, down, flags) make the engine look earlier; a lost hint is
+ * repaired by engine_repair().
+ */
+#ifndef KPHI_CORE_ENGINE_H
+#define KPHI_CORE_ENGINE_H
+
+#include <kphi/maps.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/event.h"
+#include "core/phi.h"
+
+#define ENGINE_CONSUMERS 32
+
+struct consumer {
+	char name[KPHI_NAME_SIZE];
+	q32_t suspect, clear; /* thresholds, 0 < clear <= suspect */
+	uint32_t min_samples; /* no verdict by phi on fewer intervals */
+	bool correlated; /* hold while too many peers are overdue together */
+	bool shadow; /* events only: no verdict, no token */
+};
+
+struct engine_config {
+	struct consumer consumer[ENGINE_CONSUMERS];
+	uint32_t consumers;
+	uint32_t correlated_ppm; /* hold if more than this part of the judged peers is overdue (500000) ... */
+	uint32_t correlated_min; /* ... and at least so many (2) */
+	uint64_t hold_max_ns; /* inferred causes withhold no longer than this (60 s) */
+	uint64_t verdict_ttl_ns; /* how long a verdict is valid without being refreshed (3 s) */
+};
+
+/* How this host stands towards a peer's devices. */
+struct engine_hearing {
+	enum event_cause blind; /* CAUSE_CARRIER or CAUSE_HOOK if every device it was lately heard on is
+				   affected; else NONE */
+	uint64_t
+		since_ns; /* latest of attach and end of blindness on a device that could hear it; 0: never */
+};
+
+struct engine_host {
+	void *context;
+	/* A consistent copy of a slot, free ones included. False: busy, try again soon. */
+	bool (*read)(void *context, uint32_t slot, struct kphi_record *record, struct kphi_peer *peer);
+	const struct kphi_tick *(*tick)(void *context, uint32_t cpu);
+	struct engine_hearing (*hearing)(void *context, const struct kphi_record *record);
+	/* Bit i: consumer i of the configuration cares about this peer. */
+	uint32_t (*consumers)(void *context, const struct kphi_peer *peer);
+	void (*event)(void *context, const struct event *event);
+	void (*watch)(void *context, uint32_t slot, uint32_t generation, bool on);
+	/* A verdict to publish. `verdict->version` is the host's. */
+	void (*verdict)(void *context, uint32_t slot, const struct kphi_verdict *verdict);
+	uint64_t (*token)(void *context); /* the next fencing token */
+};
+
+struct engine;
+
+/* `slots`: the store's capacity. NULL if there is no memory. */
+struct engine *engine_new(const struct engine_config *config, const struct engine_host *host, uint32_t slots);
+void engine_free(struct engine *e);
+
+/* Before the first look: a verdict of the daemon's last life. Consumer bits are those of the present
+ * configuration. */
+void engine_recall(struct engine *e, uint32_t slot, const struct kphi_verdict *verdict);
+
+/* A changed configuration: what has not changed is not announced again. `map[i]`: the old consumer's new
+ * index, or -1. */
+void engine_configure(struct engine *e, const struct engine_config *config, const int map[ENGINE_CONSUMERS],
+		      uint64_t now_ns);
+
+/* Look at one slot; at every slot (start, reload, once a second while anything is held or suspect); at all
+ * that is due. */
+void engine_look(struct engine *e, uint32_t slot, uint64_t now_ns);
+void engine_scan(struct engine *e, uint64_t now_ns);
+void engine_advance(struct engine *e, uint64_t now_ns);
+
+/* When engine_advance() wants to be called next; UINT64_MAX: never. */
+uint64_t engine_next_ns(const struct engine *e);
+
+/* Slots with a suspicion or a hold: while there are any, the caller scans once a second. */
+uint32_t engine_unsettled(const struct engine *e);
+
+/* A hold or a suspicion as `kphi guard show` and the socket's "current state" tell it: calls event() for
+ * each. */
+void engine_recite(struct engine *e, uint64_t now_ns, void (*say)(void *context, const struct event *event),
+		   void *context);
+
+#endif
