@@ -6,13 +6,14 @@
 #include <kphi/maps.h>
 #include <stdint.h>
 
-/* A tick that is overdue for longer than this is taken for dead, not late: a stall must not hide a silence for ever. */
+/* A tick that is overdue for longer than this is taken for dead, not late: a stall must not hide a silence
+ * for ever. */
 #define SILENCE_OPEN_MAX_NS 60000000000ULL
 
 /*
- * now - last arrival, less what the CPU that took the arrival was stalled since, the stall that may be going on
- * included. Never negative: an arrival newer than `now` is a silence of 0. `tick` is that CPU's element of `ticks`.
- * In nanoseconds; the record must have heard something.
+ * now - last arrival, less what the CPU that took the arrival was stalled since, the stall that may be going
+ * on included. Never negative: an arrival newer than `now` is a silence of 0. `tick` is that CPU's element of
+ * `ticks`. In nanoseconds; the record must have heard something.
  */
 uint64_t silence_ns(const struct kphi_record *record, const struct kphi_tick *tick, uint64_t now_ns);
 

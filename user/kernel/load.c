@@ -14,10 +14,10 @@
 #include "kernel/clock.h"
 
 const struct load_map load_maps[] = {
-	{ "store", "store", true },	  { "peers", "peers", true },	  { "records", "records", true },
-	{ "windows", "windows", true },	  { "locks", "locks", false },	  { "ids", "ids", false },
-	{ "ports", ".data.ports", false }, { "counters", "counters", true }, { "ticks", "ticks", true },
-	{ "timers", "timers", false }, { "hints", "hints", false }, { "verdicts", "verdicts", false },
+	{"store", "store", true},        {"peers", "peers", true},       {"records", "records", true},
+	{"windows", "windows", true},    {"locks", "locks", false},      {"ids", "ids", false},
+	{"ports", ".data.ports", false}, {"counters", "counters", true}, {"ticks", "ticks", true},
+	{"timers", "timers", false},     {"hints", "hints", false},      {"verdicts", "verdicts", false},
 };
 const size_t load_maps_count = sizeof(load_maps) / sizeof(*load_maps);
 
@@ -25,7 +25,7 @@ static int chatter(enum libbpf_print_level level, const char *format, va_list ar
 {
 	char line[1024];
 
-	(void) level;
+	(void)level;
 	vsnprintf(line, sizeof(line), format, args);
 	line[strcspn(line, "\n")] = '\0';
 	error_debug("libbpf: %s", line);
@@ -44,10 +44,12 @@ static int refused(struct why *w, int err, const char *what)
 	if (denied)
 		return why(w, err, "%s: %s; %s", what, why_errno(err), denied);
 	if (err == -ENOMEM || err == -E2BIG)
-		return why(w, err, "%s: %s. The kernel could not get the memory: ask for fewer `peers` or a smaller `window`",
+		return why(w, err,
+			   "%s: %s. The kernel could not get the memory: ask for fewer `peers` or a smaller "
+			   "`window`",
 			   what, why_errno(err));
-	return why(w, err, "%s: %s. Run with -d for the kernel's own words; kphi needs Linux 6.1 or newer", what,
-		   why_errno(err));
+	return why(w, err, "%s: %s. Run with -d for the kernel's own words; kphi needs Linux 6.1 or newer",
+		   what, why_errno(err));
 }
 
 static int set_sizes(struct kphi_bpf *skeleton, const struct kphi_store *header)
@@ -64,7 +66,7 @@ static int set_sizes(struct kphi_bpf *skeleton, const struct kphi_store *header)
 	err = err ?: bpf_map__set_max_entries(skeleton->maps.timers, header->cpus);
 	err = err ?: bpf_map__set_max_entries(skeleton->maps.verdicts, header->peers);
 	skeleton->rodata->window_size = header->window;
-	skeleton->rodata->program_number = (uint32_t) clock_monotonic_ns() | 1;
+	skeleton->rodata->program_number = (uint32_t)clock_monotonic_ns() | 1;
 	return err;
 }
 
