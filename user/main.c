@@ -18,10 +18,10 @@ static const struct {
 	int (*run)(struct kphi_cli *cli, int argc, char **argv);
 	const char *help;
 } objects[] = {
-	{ "peer", cmd_peer, "who is watched: add, show, their windows" },
-	{ "net", cmd_net, "the devices that listen: attach, detach, show" },
-	{ "store", cmd_store, "the pinned maps: create, show, purge" },
-	{ "beat", cmd_beat, "send heartbeats" },
+	{"peer", cmd_peer, "who is watched: add, show, their windows"},
+	{"net", cmd_net, "the devices that listen: attach, detach, show"},
+	{"store", cmd_store, "the pinned maps: create, show, purge"},
+	{"beat", cmd_beat, "send heartbeats"},
 };
 #define OBJECTS (sizeof(objects) / sizeof(*objects))
 
@@ -71,16 +71,20 @@ static int run_object(struct kphi_cli *cli, int argc, char **argv)
 		fail("%s", reason);
 		return KPHI_EXIT_USAGE;
 	}
-	return (size_t) which == OBJECTS ? usage(stdout) : objects[which].run(cli, argc - 1, argv + 1);
+	return (size_t)which == OBJECTS ? usage(stdout) : objects[which].run(cli, argc - 1, argv + 1);
 }
 
 enum { OPTION_PIN = 256, OPTION_EXIT_STATUS };
 
 static const struct option long_options[] = {
-	{ "json", no_argument, NULL, 'j' },	      { "pretty", no_argument, NULL, 'p' },
-	{ "pin", required_argument, NULL, OPTION_PIN }, { "exit-status", no_argument, NULL, OPTION_EXIT_STATUS },
-	{ "debug", no_argument, NULL, 'd' },	      { "version", no_argument, NULL, 'V' },
-	{ "help", no_argument, NULL, 'h' },	      { 0 },
+	{"json", no_argument, NULL, 'j'},
+	{"pretty", no_argument, NULL, 'p'},
+	{"pin", required_argument, NULL, OPTION_PIN},
+	{"exit-status", no_argument, NULL, OPTION_EXIT_STATUS},
+	{"debug", no_argument, NULL, 'd'},
+	{"version", no_argument, NULL, 'V'},
+	{"help", no_argument, NULL, 'h'},
+	{0},
 };
 
 /* -j decides how even the first error is said, so it is looked for before anything can go wrong. */
@@ -101,7 +105,7 @@ static enum out_mode mode_of(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct kphi_cli cli = { .mode = mode_of(argc, argv) };
+	struct kphi_cli cli = {.mode = mode_of(argc, argv)};
 	bool show_version = false;
 	int option;
 
@@ -131,7 +135,8 @@ int main(int argc, char **argv)
 			return usage(stdout);
 		default:
 			fail(option == ':' ? "%s needs a value. `kphi help` lists the options"
-					   : "%s is not an option. `kphi help` lists them", argv[optind - 1]);
+					   : "%s is not an option. `kphi help` lists them",
+			     argv[optind - 1]);
 			return KPHI_EXIT_USAGE;
 		}
 	}

@@ -19,8 +19,8 @@ struct kphi_cli {
 };
 
 /*
- * Each gets the words after its OBJECT: argv[0] is the COMMAND. They return an enum kphi_exit, having said what went
- * wrong through fail().
+ * Each gets the words after its OBJECT: argv[0] is the COMMAND. They return an enum kphi_exit, having said
+ * what went wrong through fail().
  */
 int cmd_store(struct kphi_cli *cli, int argc, char **argv);
 int cmd_net(struct kphi_cli *cli, int argc, char **argv);

@@ -11,7 +11,8 @@ static int command_help(const char *object, const struct command *commands, size
 	for (size_t i = 0; i < n; i++) {
 		const struct command *c = &commands[i];
 
-		printf("%s kphi %s %s%s%s", i ? "      " : "Usage:", object, c->name, *c->usage ? " " : "", c->usage);
+		printf("%s kphi %s %s%s%s", i ? "      " : "Usage:", object, c->name, *c->usage ? " " : "",
+		       c->usage);
 		if (c->specs_count) {
 			putchar(' ');
 			options_usage(stdout, c->specs, c->specs_count);
@@ -42,11 +43,11 @@ int command_run(struct kphi_cli *cli, const char *object, const struct command *
 		fail("%s: %s", object, reason);
 		return KPHI_EXIT_USAGE;
 	}
-	if ((size_t) which == n)
+	if ((size_t)which == n)
 		return command_help(object, commands, n);
 
 	char where[64];
-	struct args args = { argc - 1, argv + 1, where };
+	struct args args = {argc - 1, argv + 1, where};
 
 	snprintf(where, sizeof(where), "%s %s", object, commands[which].name);
 	return commands[which].run(cli, &args);

@@ -9,7 +9,7 @@
 #include "cmd/session.h"
 #include "kernel/attach.h"
 
-static const char *const modes[] = { "auto", "native", "generic", NULL }; /* enum attach_mode */
+static const char *const modes[] = {"auto", "native", "generic", NULL}; /* enum attach_mode */
 
 struct attach {
 	const char *device;
@@ -19,17 +19,17 @@ struct attach {
 };
 
 static const struct option_spec attach_specs[] = {
-	{ "dev", OPT_STRING, offsetof(struct attach, device), OPT_NO_HAS, .value = "DEVICE", .required = true,
-	  .help = "the device that hears the peers" },
-	{ "mode", OPT_CHOICE, offsetof(struct attach, mode), OPT_NO_HAS, .choices = modes,
-	  .help = "auto: native XDP, else generic with a warning" },
-	{ "port", OPT_PORT, offsetof(struct attach, port), offsetof(struct attach, has_port),
-	  .help = "listen for native heartbeats on this UDP port too; 7441 if none was ever named" },
+	{"dev", OPT_STRING, offsetof(struct attach, device), OPT_NO_HAS, .value = "DEVICE", .required = true,
+	 .help = "the device that hears the peers"},
+	{"mode", OPT_CHOICE, offsetof(struct attach, mode), OPT_NO_HAS, .choices = modes,
+	 .help = "auto: native XDP, else generic with a warning"},
+	{"port", OPT_PORT, offsetof(struct attach, port), offsetof(struct attach, has_port),
+	 .help = "listen for native heartbeats on this UDP port too; 7441 if none was ever named"},
 };
 
 static const struct option_spec detach_specs[] = {
-	{ "dev", OPT_STRING, offsetof(struct attach, device), OPT_NO_HAS, .value = "DEVICE", .required = true,
-	  .help = "where to stop listening; records stay" },
+	{"dev", OPT_STRING, offsetof(struct attach, device), OPT_NO_HAS, .value = "DEVICE", .required = true,
+	 .help = "where to stop listening; records stay"},
 };
 
 /* The port bitmap as it is in the kernel. */
@@ -53,7 +53,7 @@ static bool is_native(const uint8_t *ports, uint32_t port)
 /* Without a `port`, the default one joins only if nobody has chosen any. */
 static int listen_on(struct session *s, const struct attach *c)
 {
-	uint8_t ports[KPHI_PORT_BYTES];
+	uint8_t ports[KPHI_PORT_BYTES] = {0};
 	int err;
 
 	if (c->has_port)
@@ -82,7 +82,7 @@ static void say_attachment(struct out *o, const struct attachment *a)
 
 static int net_attach(struct kphi_cli *cli, struct args *args)
 {
-	struct attach c = { 0 };
+	struct attach c = {0};
 	struct attachment a;
 	struct session s;
 	struct out *o;
@@ -101,8 +101,10 @@ static int net_attach(struct kphi_cli *cli, struct args *args)
 	if (exit)
 		return exit;
 	if (a.mode == ATTACH_GENERIC)
-		warn("%s: generic XDP: beats are stamped later and less evenly than in native mode, after the kernel has built its "
-		     "own packet", a.device);
+		warn("%s: generic XDP: beats are stamped later and less evenly than in native mode, after "
+		     "the kernel has built its "
+		     "own packet",
+		     a.device);
 	o = out_new(stdout, cli->mode);
 	out_open_object(o, NULL);
 	say_attachment(o, &a);
@@ -112,15 +114,15 @@ static int net_attach(struct kphi_cli *cli, struct args *args)
 
 static int any_left(const struct attachment *a, void *context)
 {
-	(void) a;
-	(void) context;
+	(void)a;
+	(void)context;
 	return 1;
 }
 
 /* With the last device go the native ports, so that the next attach starts from the default again. */
 static int deafen_all(struct session *s)
 {
-	uint8_t ports[KPHI_PORT_BYTES];
+	uint8_t ports[KPHI_PORT_BYTES] = {0};
 	int err = read_ports(s, ports);
 
 	for (uint32_t port = 1; !err && port < 65536; port++)
@@ -131,7 +133,7 @@ static int deafen_all(struct session *s)
 
 static int net_detach(struct kphi_cli *cli, struct args *args)
 {
-	struct attach c = { 0 };
+	struct attach c = {0};
 	struct session s;
 	struct out *o;
 	int exit, left;
@@ -184,7 +186,7 @@ static void say_counters(struct out *o, const struct store *s)
 	static const struct {
 		const char *key, *help;
 	} names[] = {
-#define X(name, help) { #name, help },
+#define X(name, help) {#name, help},
 		KPHI_OUTCOMES(X) KPHI_NOTES(X)
 #undef X
 	};
@@ -200,7 +202,7 @@ static void say_counters(struct out *o, const struct store *s)
 
 static int net_show(struct kphi_cli *cli, struct args *args)
 {
-	uint8_t ports[KPHI_PORT_BYTES];
+	uint8_t ports[KPHI_PORT_BYTES] = {0};
 	struct session s;
 	struct out *o;
 	int exit, err;
@@ -231,10 +233,10 @@ static int net_show(struct kphi_cli *cli, struct args *args)
 int cmd_net(struct kphi_cli *cli, int argc, char **argv)
 {
 	static const struct command commands[] = {
-		{ "show", net_show, NULL, 0, "", "devices, ports, and what became of every packet to them" },
-		{ "attach", net_attach, attach_specs, COUNT(attach_specs), "",
-		  "listen on a device; again: put this binary's program in place, windows stay" },
-		{ "detach", net_detach, detach_specs, COUNT(detach_specs), "", "stop listening on a device" },
+		{"show", net_show, NULL, 0, "", "devices, ports, and what became of every packet to them"},
+		{"attach", net_attach, attach_specs, COUNT(attach_specs), "",
+		 "listen on a device; again: put this binary's program in place, windows stay"},
+		{"detach", net_detach, detach_specs, COUNT(detach_specs), "", "stop listening on a device"},
 	};
 
 	return command_run(cli, "net", commands, COUNT(commands), argc, argv);

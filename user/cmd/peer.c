@@ -13,7 +13,7 @@
 #include "io/format.h"
 #include "io/parse.h"
 
-static const char *const models[] = { "normal", "akka", "exponential", NULL }; /* enum kphi_model */
+static const char *const models[] = {"normal", "akka", "exponential", NULL}; /* enum kphi_model */
 
 #define INTERVAL_MIN_NS 1000ULL
 #define INTERVAL_MAX_NS (KPHI_INTERVAL_MAX_NS / KPHI_CAP_INTERVALS)
@@ -28,23 +28,26 @@ struct add {
 };
 
 static const struct option_spec add_specs[] = {
-	{ "id", OPT_UUID, offsetof(struct add, id), offsetof(struct add, has_id),
-	  .help = "a sender of native heartbeats (`kphi beat` prints its id)" },
-	{ "from", OPT_ADDRESS, offsetof(struct add, from), offsetof(struct add, has_from),
-	  .help = "or: any UDP packet from this address ..." },
-	{ "port", OPT_PORT, offsetof(struct add, port), offsetof(struct add, has_port), .help = "... to this port" },
-	{ "interval", OPT_DURATION, offsetof(struct add, interval_ns), OPT_NO_HAS, .min = INTERVAL_MIN_NS, .max = INTERVAL_MAX_NS,
-	  .help = "how often it beats; learned from the first 8 intervals if not said" },
-	{ "model", OPT_CHOICE, offsetof(struct add, model), OPT_NO_HAS, .choices = models,
-	  .help = "how its silence is judged; normal if not said" },
-	{ "min-std", OPT_DURATION, offsetof(struct add, min_std_ns), offsetof(struct add, has_min_std),
-	  .max = KPHI_INTERVAL_MAX_NS, .help = "floor of the standard deviation; interval / 10 if not said" },
-	{ "pause", OPT_DURATION, offsetof(struct add, pause_ns), offsetof(struct add, has_pause), .max = KPHI_INTERVAL_MAX_NS,
-	  .help = "acceptable pause on top of the mean; 3 intervals if not said" },
-	{ "max-interval", OPT_DURATION, offsetof(struct add, max_interval_ns), OPT_NO_HAS, .min = INTERVAL_MIN_NS, .max = KPHI_INTERVAL_MAX_NS,
-	  .help = "longer intervals are not learned; 10 intervals if not said" },
-	{ "host", OPT_NAME, offsetof(struct add, host), OPT_NO_HAS, .value = "LABEL",
-	  .help = "the host it runs on, to group several streams" },
+	{"id", OPT_UUID, offsetof(struct add, id), offsetof(struct add, has_id),
+	 .help = "a sender of native heartbeats (`kphi beat` prints its id)"},
+	{"from", OPT_ADDRESS, offsetof(struct add, from), offsetof(struct add, has_from),
+	 .help = "or: any UDP packet from this address ..."},
+	{"port", OPT_PORT, offsetof(struct add, port), offsetof(struct add, has_port),
+	 .help = "... to this port"},
+	{"interval", OPT_DURATION, offsetof(struct add, interval_ns), OPT_NO_HAS, .min = INTERVAL_MIN_NS,
+	 .max = INTERVAL_MAX_NS,
+	 .help = "how often it beats; learned from the first 8 intervals if not said"},
+	{"model", OPT_CHOICE, offsetof(struct add, model), OPT_NO_HAS, .choices = models,
+	 .help = "how its silence is judged; normal if not said"},
+	{"min-std", OPT_DURATION, offsetof(struct add, min_std_ns), offsetof(struct add, has_min_std),
+	 .max = KPHI_INTERVAL_MAX_NS, .help = "floor of the standard deviation; interval / 10 if not said"},
+	{"pause", OPT_DURATION, offsetof(struct add, pause_ns), offsetof(struct add, has_pause),
+	 .max = KPHI_INTERVAL_MAX_NS, .help = "acceptable pause on top of the mean; 3 intervals if not said"},
+	{"max-interval", OPT_DURATION, offsetof(struct add, max_interval_ns), OPT_NO_HAS,
+	 .min = INTERVAL_MIN_NS, .max = KPHI_INTERVAL_MAX_NS,
+	 .help = "longer intervals are not learned; 10 intervals if not said"},
+	{"host", OPT_NAME, offsetof(struct add, host), OPT_NO_HAS, .value = "LABEL",
+	 .help = "the host it runs on, to group several streams"},
 };
 
 int peer_name(struct args *args, char *name)
@@ -67,12 +70,14 @@ int peer_name(struct args *args, char *name)
 static int check_add(const struct args *args, const struct add *c)
 {
 	if (c->has_id == c->has_from)
-		fail("%s: say who it is: either `id UUID` (native heartbeats) or `from ADDRESS port PORT` (any UDP packet)",
+		fail("%s: say who it is: either `id UUID` (native heartbeats) or `from ADDRESS port PORT` "
+		     "(any UDP packet)",
 		     args->where);
 	else if (c->has_from != c->has_port)
 		fail("%s: `from ADDRESS` and `port PORT` go together, and not with `id`", args->where);
 	else if (c->model == KPHI_MODEL_EXPONENTIAL && (c->has_min_std || c->has_pause))
-		fail("%s: the exponential model knows the mean only: it has no `min-std` and no `pause`", args->where);
+		fail("%s: the exponential model knows the mean only: it has no `min-std` and no `pause`",
+		     args->where);
 	else if (c->max_interval_ns && c->max_interval_ns < c->interval_ns)
 		fail("%s: `max-interval` is below `interval`: nothing would ever be learned", args->where);
 	else
@@ -122,13 +127,14 @@ static const char *owner_of(const struct store *s, const struct kphi_id *id)
 static int peer_add(struct kphi_cli *cli, struct args *args)
 {
 	char name[KPHI_NAME_SIZE];
-	struct add c = { 0 };
+	struct add c = {0};
 	struct kphi_peer peer;
 	struct session s;
 	uint32_t slot = 0;
 	int exit, err;
 
-	if (peer_name(args, name) || options_parse(args, add_specs, COUNT(add_specs), &c) || check_add(args, &c))
+	if (peer_name(args, name) || options_parse(args, add_specs, COUNT(add_specs), &c) ||
+	    check_add(args, &c))
 		return KPHI_EXIT_USAGE;
 	peer = to_peer(name, &c);
 	exit = session_change(&s, cli);
@@ -136,13 +142,15 @@ static int peer_add(struct kphi_cli *cli, struct args *args)
 		goto end;
 	exit = KPHI_EXIT_FAILED;
 	if (store_find(&s.store, name) >= 0) {
-		fail("%s: there is a peer of that name already. `kphi peer show name %s` shows it; `kphi peer del %s` removes it",
+		fail("%s: there is a peer of that name already. `kphi peer show name %s` shows it; `kphi "
+		     "peer del %s` removes it",
 		     name, name, name);
 		goto end;
 	}
 	err = control_add(&s.control, &s.store, &peer, &slot, &s.why);
 	if (err == -EEXIST)
-		fail("%s: %s is that identity already. One identity is one peer", name, owner_of(&s.store, &peer.id));
+		fail("%s: %s is that identity already. One identity is one peer", name,
+		     owner_of(&s.store, &peer.id));
 	else
 		exit = session_result(&s, err);
 end:
@@ -171,7 +179,8 @@ static int with_peer(struct kphi_cli *cli, struct args *args, bool delete)
 		fail("%s: there is no peer of that name. `kphi peer show` lists them", name);
 		exit = KPHI_EXIT_FAILED;
 	} else if (delete) {
-		exit = session_result(&s, control_delete(&s.control, &s.store, slot, record.generation, &s.why));
+		exit = session_result(&s,
+				      control_delete(&s.control, &s.store, slot, record.generation, &s.why));
 	} else {
 		exit = session_result(&s, control_reset(&s.control, slot, record.generation, &s.why));
 	}
@@ -192,12 +201,14 @@ static int peer_reset(struct kphi_cli *cli, struct args *args)
 int cmd_peer(struct kphi_cli *cli, int argc, char **argv)
 {
 	static const struct command commands[] = {
-		{ "show", peer_show, NULL, 0, "[[name] NAME]", "state, suspicion level and the figures behind it" },
-		{ "window", peer_window, NULL, 0, "[name] NAME", "the intervals in a peer's window, and their histogram" },
-		{ "add", peer_add, add_specs, COUNT(add_specs), "NAME", "watch a stream of heartbeats" },
-		{ "del", peer_del, NULL, 0, "[name] NAME", "stop watching it" },
-		{ "reset", peer_reset, NULL, 0, "[name] NAME",
-		  "forget what was heard of it, and accept the sender as it is now, a lower epoch included" },
+		{"show", peer_show, NULL, 0, "[[name] NAME]",
+		 "state, suspicion level and the figures behind it"},
+		{"window", peer_window, NULL, 0, "[name] NAME",
+		 "the intervals in a peer's window, and their histogram"},
+		{"add", peer_add, add_specs, COUNT(add_specs), "NAME", "watch a stream of heartbeats"},
+		{"del", peer_del, NULL, 0, "[name] NAME", "stop watching it"},
+		{"reset", peer_reset, NULL, 0, "[name] NAME",
+		 "forget what was heard of it, and accept the sender as it is now, a lower epoch included"},
 	};
 
 	return command_run(cli, "peer", commands, COUNT(commands), argc, argv);

@@ -8,7 +8,8 @@
 int peer_show(struct kphi_cli *cli, struct args *args);
 int peer_window(struct kphi_cli *cli, struct args *args);
 
-/* Reads the name that comes next, after an optional keyword `name`, into name[KPHI_NAME_SIZE]. 0 or -EINVAL. */
+/* Reads the name that comes next, after an optional keyword `name`, into name[KPHI_NAME_SIZE]. 0 or -EINVAL.
+ */
 int peer_name(struct args *args, char *name);
 
 #endif

@@ -71,7 +71,8 @@ static void explain(const struct view *v, char *text, size_t size)
 	case REASON_STALE:
 		snprintf(text, size,
 			 "silent, but messages of an older epoch or sequence arrive (current epoch %" PRIu64
-			 "): `kphi peer reset` accepts them", r->epoch);
+			 "): `kphi peer reset` accepts them",
+			 r->epoch);
 		break;
 	case REASON_LEFT:
 		snprintf(text, size, "left %s ago", ago);
@@ -130,7 +131,7 @@ static void say_float(struct out *o, const char *key, const char *title, uint32_
 
 	memcpy(&value, &bits, sizeof(value));
 	if (value >= 0 && value < 0x1p31f)
-		out_q32(o, key, title, (uint64_t) (value * 0x1p32));
+		out_q32(o, key, title, (uint64_t)(value * 0x1p32));
 	else
 		out_null(o, key, title);
 }
@@ -155,7 +156,8 @@ static void say_judgement(struct out *o, const struct view *v, bool detail)
 		out_null(o, "phi", detail ? "phi" : "PHI");
 	out_string(o, "model", detail ? "model" : "MODEL", model_name(v->peer.model));
 	out_duration(o, "silence_ns", detail ? "silence" : "SILENCE", j->silence_ns);
-	out_duration(o, "stalled_ns", detail && v->discount_ns ? "not counted: this host stalled" : NULL, v->discount_ns);
+	out_duration(o, "stalled_ns", detail && v->discount_ns ? "not counted: this host stalled" : NULL,
+		     v->discount_ns);
 	if (j->judged && j->suspect_in_ns != UINT64_MAX)
 		out_duration(o, "suspect_in_ns", in, j->suspect_in_ns);
 	else
@@ -232,7 +234,8 @@ static int find_peer(const struct session *s, const char *name, int64_t *slot)
 
 static int busy(const char *name)
 {
-	fail("%s: its record is busy: it was being written each of the 1,000 times it was read. Try again", name);
+	fail("%s: its record is busy: it was being written each of the 1,000 times it was read. Try again",
+	     name);
 	return KPHI_EXIT_FAILED;
 }
 
@@ -273,14 +276,14 @@ int peer_show(struct kphi_cli *cli, struct args *args)
 	return exit;
 }
 
-#define HISTOGRAM_BARS	24
+#define HISTOGRAM_BARS  24
 #define HISTOGRAM_WIDTH 50
 
 /* Equal bins from the smallest to the largest interval; the longest bar is HISTOGRAM_WIDTH wide. */
 static void say_histogram(struct out *o, const uint64_t *ring, uint32_t n)
 {
 	uint64_t low = UINT64_MAX, high = 0, step;
-	uint32_t bins[HISTOGRAM_BARS] = { 0 }, most = 1;
+	uint32_t bins[HISTOGRAM_BARS] = {0}, most = 1;
 
 	for (uint32_t i = 0; i < n; i++) {
 		low = ring[i] < low ? ring[i] : low;
@@ -296,7 +299,9 @@ static void say_histogram(struct out *o, const uint64_t *ring, uint32_t n)
 	for (uint32_t i = 0; n && i < HISTOGRAM_BARS && low + i * step <= high; i++) {
 		char bar[HISTOGRAM_WIDTH + 1] = "";
 
-		memset(bar, '#', (uint64_t) bins[i] * HISTOGRAM_WIDTH / most + (bins[i] && bins[i] * HISTOGRAM_WIDTH < most));
+		memset(bar, '#',
+		       (uint64_t)bins[i] * HISTOGRAM_WIDTH / most +
+			       (bins[i] && bins[i] * HISTOGRAM_WIDTH < most));
 		out_open_row(o);
 		out_duration(o, "from_ns", "FROM", low + i * step);
 		out_u64(o, "count", "COUNT", bins[i]);

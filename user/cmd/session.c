@@ -13,7 +13,7 @@ int session_read(struct session *s, const struct kphi_cli *cli)
 {
 	int err;
 
-	*s = (struct session){ .pin.lock = -1, .control.program = -1 };
+	*s = (struct session){.pin.lock = -1, .control.program = -1};
 	err = pin_open(&s->pin, cli->pin, false, &s->why);
 	err = err ? err : store_open(&s->store, &s->pin, &s->why);
 	return session_result(s, err);
@@ -23,7 +23,7 @@ int session_change(struct session *s, const struct kphi_cli *cli)
 {
 	int err;
 
-	*s = (struct session){ .pin.lock = -1, .control.program = -1 };
+	*s = (struct session){.pin.lock = -1, .control.program = -1};
 	err = pin_open(&s->pin, cli->pin, true, &s->why);
 	err = err ? err : pin_lock(&s->pin, &s->why);
 	err = err ? err : store_ensure(&s->pin, &s->why);

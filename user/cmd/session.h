@@ -21,7 +21,8 @@ struct session {
 /* For reading: there must be a store. Takes no lock and no privilege beyond the store's group. */
 int session_read(struct session *s, const struct kphi_cli *cli);
 
-/* For changing: waits for the lock, makes a store of default size if there is none, opens the control program. */
+/* For changing: waits for the lock, makes a store of default size if there is none, opens the control
+ * program. */
 int session_change(struct session *s, const struct kphi_cli *cli);
 
 void session_end(struct session *s);

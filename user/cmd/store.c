@@ -14,12 +14,12 @@ struct create {
 };
 
 static const struct option_spec create_specs[] = {
-	{ "peers", OPT_U64, offsetof(struct create, peers), OPT_NO_HAS, .min = 1, .max = KPHI_PEERS_MAX,
-	  .help = "room for so many peers; 1024 if not said" },
-	{ "window", OPT_U64, offsetof(struct create, window), OPT_NO_HAS, .min = KPHI_WINDOW_MIN, .max = KPHI_WINDOW_MAX,
-	  .help = "inter-arrival intervals kept per peer; 1000 if not said" },
-	{ "group", OPT_STRING, offsetof(struct create, group), OPT_NO_HAS, .value = "NAME",
-	  .help = "whose members may read; \"kphi\" if there is such a group, else root's" },
+	{"peers", OPT_U64, offsetof(struct create, peers), OPT_NO_HAS, .min = 1, .max = KPHI_PEERS_MAX,
+	 .help = "room for so many peers; 1024 if not said"},
+	{"window", OPT_U64, offsetof(struct create, window), OPT_NO_HAS, .min = KPHI_WINDOW_MIN,
+	 .max = KPHI_WINDOW_MAX, .help = "inter-arrival intervals kept per peer; 1000 if not said"},
+	{"group", OPT_STRING, offsetof(struct create, group), OPT_NO_HAS, .value = "NAME",
+	 .help = "whose members may read; \"kphi\" if there is such a group, else root's"},
 };
 
 struct purge {
@@ -27,8 +27,8 @@ struct purge {
 };
 
 static const struct option_spec purge_specs[] = {
-	{ "abi", OPT_STRING, offsetof(struct purge, abi), OPT_NO_HAS, .value = "HEX",
-	  .help = "the store of another ABI; this binary's if not said" },
+	{"abi", OPT_STRING, offsetof(struct purge, abi), OPT_NO_HAS, .value = "HEX",
+	 .help = "the store of another ABI; this binary's if not said"},
 };
 
 static uint32_t count_peers(const struct store *s)
@@ -69,8 +69,8 @@ static int store_show(struct kphi_cli *cli, struct args *args)
 
 static int store_make(struct kphi_cli *cli, struct args *args)
 {
-	struct create c = { .peers = KPHI_PEERS_DEFAULT, .window = KPHI_WINDOW_DEFAULT };
-	struct args none = { 0, NULL, args->where };
+	struct create c = {.peers = KPHI_PEERS_DEFAULT, .window = KPHI_WINDOW_DEFAULT};
+	struct args none = {0, NULL, args->where};
 	struct store_size size;
 	struct pin p;
 	struct why w;
@@ -78,7 +78,7 @@ static int store_make(struct kphi_cli *cli, struct args *args)
 
 	if (options_parse(args, create_specs, COUNT(create_specs), &c))
 		return KPHI_EXIT_USAGE;
-	size = (struct store_size){ c.peers, c.window };
+	size = (struct store_size){c.peers, c.window};
 	err = pin_open(&p, cli->pin, true, &w);
 	err = err ? err : pin_lock(&p, &w);
 	err = err ? err : store_create(&p, &size, c.group, &w);
@@ -91,7 +91,7 @@ static int store_make(struct kphi_cli *cli, struct args *args)
 
 static int store_purge(struct kphi_cli *cli, struct args *args)
 {
-	struct purge c = { 0 };
+	struct purge c = {0};
 	struct out *o;
 	struct pin p;
 	struct why w;
@@ -121,11 +121,11 @@ static int store_purge(struct kphi_cli *cli, struct args *args)
 int cmd_store(struct kphi_cli *cli, int argc, char **argv)
 {
 	static const struct command commands[] = {
-		{ "show", store_show, NULL, 0, "", "capacity, memory, age, ABI" },
-		{ "create", store_make, create_specs, COUNT(create_specs), "",
-		  "make the store; commands that need one make it with defaults" },
-		{ "purge", store_purge, purge_specs, COUNT(purge_specs), "",
-		  "detach every device and remove every trace, peers and windows included" },
+		{"show", store_show, NULL, 0, "", "capacity, memory, age, ABI"},
+		{"create", store_make, create_specs, COUNT(create_specs), "",
+		 "make the store; commands that need one make it with defaults"},
+		{"purge", store_purge, purge_specs, COUNT(purge_specs), "",
+		 "detach every device and remove every trace, peers and windows included"},
 	};
 
 	return command_run(cli, "store", commands, COUNT(commands), argc, argv);

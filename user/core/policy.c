@@ -9,7 +9,7 @@ const char *policy_state_name(enum peer_state state)
 {
 	static const char *const names[] = {
 		[PEER_WAITING] = "waiting", [PEER_LEARNING] = "learning", [PEER_UP] = "up",
-		[PEER_SUSPECT] = "suspect", [PEER_LEFT] = "left",	  [PEER_DOWN] = "down",
+		[PEER_SUSPECT] = "suspect", [PEER_LEFT] = "left",         [PEER_DOWN] = "down",
 	};
 
 	return names[state];
@@ -27,7 +27,8 @@ static bool stale_talk(const struct kphi_record *r)
 	return r->stale_ns > r->last_ns;
 }
 
-static void judge_up(struct opinion *o, const struct kphi_record *r, const struct kphi_peer *p, q32_t threshold)
+static void judge_up(struct opinion *o, const struct kphi_record *r, const struct kphi_peer *p,
+		     q32_t threshold)
 {
 	struct kphi_estimate e;
 	uint64_t reach;
@@ -51,7 +52,7 @@ static void judge_up(struct opinion *o, const struct kphi_record *r, const struc
 void policy_judge(struct opinion *o, const struct kphi_record *r, const struct kphi_peer *p,
 		  const struct kphi_tick *tick, q32_t threshold, uint64_t now_ns)
 {
-	*o = (struct opinion){ .suspect_in_ns = UINT64_MAX };
+	*o = (struct opinion){.suspect_in_ns = UINT64_MAX};
 	if (r->state == KPHI_WAITING) {
 		conclude(o, PEER_WAITING, REASON_NO_BEAT);
 		return;

@@ -6,7 +6,8 @@ static uint64_t elapsed_ns(const struct kphi_record *r, uint64_t now_ns)
 	return now_ns > r->last_ns ? now_ns - r->last_ns : 0;
 }
 
-/* A tick that is overdue stands for a stall that goes on: softirq work runs before the timer can say so itself. */
+/* A tick that is overdue stands for a stall that goes on: softirq work runs before the timer can say so
+ * itself. */
 static uint64_t open_stall_ns(const struct kphi_tick *t, uint64_t now_ns)
 {
 	if (!t->last_ns || now_ns <= t->last_ns || now_ns - t->last_ns <= SILENCE_TICK_LIMIT_NS)

@@ -9,9 +9,9 @@
 #define SILENCE_TICK_LIMIT_NS 50000000ULL /* a tick later than this is a stall: five ticks of 10 ms */
 
 /*
- * now - last arrival, less what the CPU that took the arrival was stalled since, the stall that may be going on
- * included. Never negative: an arrival newer than `now` is a silence of 0. `tick` is that CPU's element of `ticks`.
- * In nanoseconds; the record must have heard something.
+ * now - last arrival, less what the CPU that took the arrival was stalled since, the stall that may be going
+ * on included. Never negative: an arrival newer than `now` is a silence of 0. `tick` is that CPU's element of
+ * `ticks`. In nanoseconds; the record must have heard something.
  */
 uint64_t silence_ns(const struct kphi_record *record, const struct kphi_tick *tick, uint64_t now_ns);
 

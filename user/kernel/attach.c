@@ -24,8 +24,8 @@ static uint64_t netns_here(void)
 
 static void pin_name(const struct attachment *a, char *name, size_t size)
 {
-	snprintf(name, size, "links/%" PRIu64 "-%u-%c-%s", a->netns, a->ifindex, a->mode == ATTACH_NATIVE ? 'n' : 'g',
-		 a->device);
+	snprintf(name, size, "links/%" PRIu64 "-%u-%c-%s", a->netns, a->ifindex,
+		 a->mode == ATTACH_NATIVE ? 'n' : 'g', a->device);
 	for (char *c = name; *c; c++)
 		if (*c == '.')
 			*c = ':';
@@ -36,7 +36,7 @@ static bool pin_parse(const char *name, struct attachment *a)
 {
 	char mode;
 
-	*a = (struct attachment){ 0 };
+	*a = (struct attachment){0};
 	if (sscanf(name, "%" SCNu64 "-%u-%c-%15s", &a->netns, &a->ifindex, &mode, a->device) != 4)
 		return false;
 	for (char *c = a->device; *c; c++)
@@ -47,12 +47,12 @@ static bool pin_parse(const char *name, struct attachment *a)
 }
 
 /*
- * What the kernel says about the link. A link whose device has gone reports ifindex 0; one that cannot be asked may well
- * be alive.
+ * What the kernel says about the link. A link whose device has gone reports ifindex 0; one that cannot be
+ * asked may well be alive.
  */
 static void ask_link(struct attachment *a)
 {
-	struct bpf_link_info info = { 0 };
+	struct bpf_link_info info = {0};
 	uint32_t size = sizeof(info);
 	int fd = bpf_obj_get(a->pin);
 
@@ -81,7 +81,8 @@ static bool attachment_read(const struct pin *p, const char *name, struct attach
 	return true;
 }
 
-int attach_each(const struct pin *p, int (*each)(const struct attachment *a, void *context), void *context, struct why *w)
+int attach_each(const struct pin *p, int (*each)(const struct attachment *a, void *context), void *context,
+		struct why *w)
 {
 	char path[PIN_PATH];
 	DIR *dir = opendir(pin_path(p, "links", path));
@@ -132,7 +133,8 @@ static int upgrade_one(const struct attachment *a, void *context)
 	err = fd < 0 ? -errno : bpf_link_update(fd, u->program, NULL);
 	if (fd >= 0)
 		close(fd);
-	return err ? why(u->w, err, "%s: cannot put the new program in place: %s", a->device, why_errno(err)) : 0;
+	return err ? why(u->w, err, "%s: cannot put the new program in place: %s", a->device, why_errno(err))
+		   : 0;
 }
 
 /* A program that no link of ours holds is somebody else's, and stays. */
@@ -147,11 +149,14 @@ static int check_foreign(const char *device, uint32_t ifindex, struct why *w)
 		query.prog_id = query.drv_prog_id ?: query.skb_prog_id ?: query.hw_prog_id;
 	explain_program(query.prog_id, name, sizeof(name));
 	return why(w, -EBUSY,
-		   "%s: an XDP program that is not kphi's is attached already: id %u, name \"%s\". kphi leaves it alone. Attach to "
-		   "another device, or have its owner detach it (`bpftool net` shows it)", device, query.prog_id, name);
+		   "%s: an XDP program that is not kphi's is attached already: id %u, name \"%s\". kphi "
+		   "leaves it alone. Attach to "
+		   "another device, or have its owner detach it (`bpftool net` shows it)",
+		   device, query.prog_id, name);
 }
 
-static int create_link(const char *device, uint32_t ifindex, int program, enum attach_mode mode, int *link, struct why *w)
+static int create_link(const char *device, uint32_t ifindex, int program, enum attach_mode mode, int *link,
+		       struct why *w)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, opts,
 		    .flags = mode == ATTACH_NATIVE ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE);
@@ -221,12 +226,12 @@ static int forget_dead(const struct attachment *old, void *context)
 	return 0;
 }
 
-static int attach_loaded(struct pin *p, struct kphi_bpf *skeleton, enum attach_mode mode, struct attachment *a,
-			 struct why *w)
+static int attach_loaded(struct pin *p, struct kphi_bpf *skeleton, enum attach_mode mode,
+			 struct attachment *a, struct why *w)
 {
-	struct upgrade u = { load_xdp_fd(skeleton), w };
-	struct attachment old;
-	struct find f = { .ifindex = a->ifindex, .found = &old };
+	struct upgrade u = {load_xdp_fd(skeleton), w};
+	struct attachment old = {0};
+	struct find f = {.ifindex = a->ifindex, .found = &old};
 	int found, err = attach_each(p, forget_dead, a, w);
 
 	if (err)
@@ -235,8 +240,9 @@ static int attach_loaded(struct pin *p, struct kphi_bpf *skeleton, enum attach_m
 	if (found < 0)
 		return found;
 	if (found && mode != ATTACH_AUTO && mode != old.mode)
-		return why(w, -EBUSY, "%s: attached in %s mode already. Detach it first: `kphi net detach dev %s`", a->device,
-			   old.mode == ATTACH_NATIVE ? "native" : "generic", a->device);
+		return why(w, -EBUSY,
+			   "%s: attached in %s mode already. Detach it first: `kphi net detach dev %s`",
+			   a->device, old.mode == ATTACH_NATIVE ? "native" : "generic", a->device);
 	err = found ? 0 : attach_new(p, u.program, mode, a, w);
 	err = err ?: attach_each(p, upgrade_one, &u, w);
 	err = err ?: upgrade_control(p, load_control_fd(skeleton), w);
@@ -253,10 +259,12 @@ int attach_device(struct pin *p, const struct store *s, const char *device, enum
 	struct kphi_bpf *skeleton;
 	int err;
 
-	*result = (struct attachment){ .netns = netns_here(), .ifindex = if_nametoindex(device), .here = true };
+	*result = (struct attachment){.netns = netns_here(), .ifindex = if_nametoindex(device), .here = true};
 	w->text[0] = '\0';
 	if (!result->ifindex)
-		return why(w, -ENODEV, "%s: there is no such device in this network namespace. `ip link` lists them", device);
+		return why(w, -ENODEV,
+			   "%s: there is no such device in this network namespace. `ip link` lists them",
+			   device);
 	snprintf(result->device, sizeof(result->device), "%s", device);
 	err = load_over(&skeleton, p, s->header, w);
 	if (err)
@@ -269,13 +277,15 @@ int attach_device(struct pin *p, const struct store *s, const char *device, enum
 int attach_detach(struct pin *p, const char *device, struct why *w)
 {
 	struct attachment a;
-	struct find f = { .device = device, .found = &a };
+	struct find f = {.device = device, .found = &a};
 	int found = attach_each(p, find_one, &f, w);
 
 	if (found < 0)
 		return found;
 	if (!found)
-		return why(w, -ENOENT, "%s: kphi is not attached there in this network namespace. `kphi net show` lists where it is",
+		return why(w, -ENOENT,
+			   "%s: kphi is not attached there in this network namespace. `kphi net show` lists "
+			   "where it is",
 			   device);
 	return unlink(a.pin) ? why(w, -errno, "%s: cannot detach: %s", a.pin, strerror(errno)) : 0;
 }

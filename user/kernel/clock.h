@@ -11,7 +11,7 @@ static inline uint64_t clock_monotonic_ns(void)
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t) t.tv_sec * 1000000000 + t.tv_nsec;
+	return (uint64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 #endif

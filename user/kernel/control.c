@@ -34,14 +34,18 @@ static int ask(struct control *c, struct kphi_control *q)
 
 	q->now_ns = clock_monotonic_ns();
 	err = bpf_prog_test_run_opts(c->program, &run);
-	return err ? err : (int) run.retval;
+	return err ? err : (int)run.retval;
 }
 
 static int answer(int result, struct why *w, const char *what)
 {
 	static const int err_of[] = {
-		[KPHI_CONTROL_OK] = 0,		   [KPHI_CONTROL_BAD] = -EINVAL,   [KPHI_CONTROL_NO_SLOT] = -ENOSPC,
-		[KPHI_CONTROL_BUSY] = -EBUSY,	   [KPHI_CONTROL_TAKEN] = -EEXIST, [KPHI_CONTROL_GONE] = -ESTALE,
+		[KPHI_CONTROL_OK] = 0,
+		[KPHI_CONTROL_BAD] = -EINVAL,
+		[KPHI_CONTROL_NO_SLOT] = -ENOSPC,
+		[KPHI_CONTROL_BUSY] = -EBUSY,
+		[KPHI_CONTROL_TAKEN] = -EEXIST,
+		[KPHI_CONTROL_GONE] = -ESTALE,
 		[KPHI_CONTROL_FULL] = -ENOSPC,
 	};
 	static const char *const sentence[] = {
@@ -55,16 +59,17 @@ static int answer(int result, struct why *w, const char *what)
 	};
 
 	if (result < 0)
-		return why(w, result, "%s: the control program cannot be run: %s%s%s", what, why_errno(result),
-			   why_denied(result) ? "; " : "", why_denied(result) ?: "");
-	if (result >= (int) (sizeof(err_of) / sizeof(*err_of)))
+		return why(w, result, "%s: the control program cannot be run: %s%s%s", what,
+			   why_errno(result), why_denied(result) ? "; " : "", why_denied(result) ?: "");
+	if (result >= (int)(sizeof(err_of) / sizeof(*err_of)))
 		return why(w, -EPROTO, "%s: the control program answers %d", what, result);
 	return result ? why(w, err_of[result], "%s: %s", what, sentence[result]) : 0;
 }
 
-int control_add(struct control *c, const struct store *s, struct kphi_peer *peer, uint32_t *slot, struct why *w)
+int control_add(struct control *c, const struct store *s, struct kphi_peer *peer, uint32_t *slot,
+		struct why *w)
 {
-	struct kphi_control q = { .op = KPHI_CONTROL_ADD };
+	struct kphi_control q = {.op = KPHI_CONTROL_ADD};
 
 	for (uint32_t i = *slot; i < s->header->peers; i++) {
 		int result;
@@ -81,8 +86,10 @@ int control_add(struct control *c, const struct store *s, struct kphi_peer *peer
 		return answer(result, w, peer->name);
 	}
 	return why(w, -ENOSPC,
-		   "%s: the store is full: all %u slots are taken. Delete a peer, or make a larger store (`kphi store purge`, "
-		   "then `kphi store create peers N`)", peer->name, s->header->peers);
+		   "%s: the store is full: all %u slots are taken. Delete a peer, or make a larger store "
+		   "(`kphi store purge`, "
+		   "then `kphi store create peers N`)",
+		   peer->name, s->header->peers);
 }
 
 /* Does another rule listen on the port of the peer in `slot`? */
@@ -99,9 +106,10 @@ static bool last_of_port(const struct store *s, uint32_t slot)
 	return true;
 }
 
-int control_delete(struct control *c, const struct store *s, uint32_t slot, uint32_t generation, struct why *w)
+int control_delete(struct control *c, const struct store *s, uint32_t slot, uint32_t generation,
+		   struct why *w)
 {
-	struct kphi_control q = { .op = KPHI_CONTROL_DELETE, .slot = slot, .generation = generation };
+	struct kphi_control q = {.op = KPHI_CONTROL_DELETE, .slot = slot, .generation = generation};
 
 	q.last_of_port = last_of_port(s, slot);
 	return answer(ask(c, &q), w, "delete");
@@ -109,14 +117,14 @@ int control_delete(struct control *c, const struct store *s, uint32_t slot, uint
 
 int control_reset(struct control *c, uint32_t slot, uint32_t generation, struct why *w)
 {
-	struct kphi_control q = { .op = KPHI_CONTROL_RESET, .slot = slot, .generation = generation };
+	struct kphi_control q = {.op = KPHI_CONTROL_RESET, .slot = slot, .generation = generation};
 
 	return answer(ask(c, &q), w, "reset");
 }
 
 int control_listen(struct control *c, uint16_t port, bool on, struct why *w)
 {
-	struct kphi_control q = { .op = on ? KPHI_CONTROL_LISTEN : KPHI_CONTROL_DEAFEN, .port = port };
+	struct kphi_control q = {.op = on ? KPHI_CONTROL_LISTEN : KPHI_CONTROL_DEAFEN, .port = port};
 
 	return answer(ask(c, &q), w, on ? "listen" : "deafen");
 }

@@ -18,9 +18,9 @@ struct device {
 
 static struct device describe(const char *name)
 {
-	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
-	struct ifreq request = { 0 };
-	struct device d = { 0 };
+	struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
+	struct ifreq request = {0};
+	struct device d = {0};
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
@@ -28,22 +28,23 @@ static struct device describe(const char *name)
 	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", name);
 	if (!ioctl(fd, SIOCGIFMTU, &request))
 		d.mtu = request.ifr_mtu;
-	request.ifr_data = (char *) &info;
+	request.ifr_data = (char *)&info;
 	if (!ioctl(fd, SIOCETHTOOL, &request))
 		snprintf(d.driver, sizeof(d.driver), "%.31s", info.driver);
 	close(fd);
 	return d;
 }
 
-/* Largest MTU a driver takes for a program without multi-buffer support (x86, 4 KiB pages; docs of the eBPF project). */
+/* Largest MTU a driver takes for a program without multi-buffer support (x86, 4 KiB pages; docs of the eBPF
+ * project). */
 static const struct {
 	const char *driver;
 	int mtu;
 } mtu_limits[] = {
-	{ "mlx5_core", 3498 }, { "mlx4_en", 3498 }, { "virtio_net", 3506 }, { "bnxt_en", 3502 }, { "ixgbe", 3050 },
-	{ "ixgbevf", 3050 },   { "i40e", 3046 },    { "ice", 3046 },	   { "veth", 3520 },	{ "tun", 1500 },
-	{ "ena", 3498 },       { "hv_netvsc", 3506 }, { "igb", 3046 },	   { "igc", 1500 },	{ "mana", 3506 },
-	{ "atlantic", 2048 },  { "gve", 2032 },	    { "vmxnet3", 3494 },
+	{"mlx5_core", 3498}, {"mlx4_en", 3498},   {"virtio_net", 3506}, {"bnxt_en", 3502}, {"ixgbe", 3050},
+	{"ixgbevf", 3050},   {"i40e", 3046},      {"ice", 3046},        {"veth", 3520},    {"tun", 1500},
+	{"ena", 3498},       {"hv_netvsc", 3506}, {"igb", 3046},        {"igc", 1500},     {"mana", 3506},
+	{"atlantic", 2048},  {"gve", 2032},       {"vmxnet3", 3494},
 };
 
 static int mtu_limit(const char *driver)
@@ -60,26 +61,37 @@ static int explain_size(struct why *w, int err, const char *name, const struct d
 
 	if (limit && d->mtu > limit)
 		return why(w, err,
-			   "%s: native XDP refused (%s): MTU %d is above what driver %s takes (%d). Lower it with `ip link set %s mtu "
-			   "%d`, or use `mode generic`", name, why_errno(err), d->mtu, d->driver, limit, name, limit);
+			   "%s: native XDP refused (%s): MTU %d is above what driver %s takes (%d). Lower it "
+			   "with `ip link set %s mtu "
+			   "%d`, or use `mode generic`",
+			   name, why_errno(err), d->mtu, d->driver, limit, name, limit);
 	return why(w, err,
-		   "%s: native XDP refused (%s): driver %s does not take it with MTU %d and the present offloads. Try `ethtool -K "
-		   "%s lro off rx-gro-hw off` or a smaller MTU, or use `mode generic`", name, why_errno(err),
-		   *d->driver ? d->driver : "(unknown)", d->mtu, name);
+		   "%s: native XDP refused (%s): driver %s does not take it with MTU %d and the present "
+		   "offloads. Try `ethtool -K "
+		   "%s lro off rx-gro-hw off` or a smaller MTU, or use `mode generic`",
+		   name, why_errno(err), *d->driver ? d->driver : "(unknown)", d->mtu, name);
 }
 
 static int explain_unsupported(struct why *w, int err, const char *name, const struct device *d)
 {
 	if (!strcmp(d->driver, "802.1Q VLAN Support"))
 		return why(w, err,
-			   "%s: a VLAN sub-interface has no native XDP. Attach to its parent device: kphi looks behind the tag", name);
+			   "%s: a VLAN sub-interface has no native XDP. Attach to its parent device: kphi "
+			   "looks behind the tag",
+			   name);
 	if (!strcmp(d->driver, "bridge"))
-		return why(w, err, "%s: a bridge has no native XDP. Attach to its ports, or use `mode generic`", name);
+		return why(w, err,
+			   "%s: a bridge has no native XDP. Attach to its ports, or use `mode generic`",
+			   name);
 	if (!strcmp(d->driver, "virtio_net"))
 		return why(w, err,
-			   "%s: virtio_net refuses native XDP while receive offloads (LRO, GRO_HW, guest checksum) are on. Switch them off "
-			   "on the host's side of the device, or use `mode generic`", name);
-	return why(w, err, "%s: driver %s has no native XDP (or an offload such as LRO stands in its way). Use `mode generic`",
+			   "%s: virtio_net refuses native XDP while receive offloads (LRO, GRO_HW, guest "
+			   "checksum) are on. Switch them off "
+			   "on the host's side of the device, or use `mode generic`",
+			   name);
+	return why(w, err,
+		   "%s: driver %s has no native XDP (or an offload such as LRO stands in its way). Use `mode "
+		   "generic`",
 		   name, *d->driver ? d->driver : "(unknown)");
 }
 
@@ -97,28 +109,33 @@ int explain_attach(struct why *w, int err, const char *name, enum attach_mode mo
 	case -EINVAL:
 		return explain_size(w, err, name, &d);
 	case -ENOMEM:
-		return why(w, err,
-			   "%s: driver %s has too few queues (or too little memory) for native XDP, which wants a transmit queue of its own "
-			   "per CPU. Change the channels with `ethtool -L %s combined N`, or use `mode generic`", name,
-			   *d.driver ? d.driver : "(unknown)", name);
+		return why(
+			w, err,
+			"%s: driver %s has too few queues (or too little memory) for native XDP, which wants "
+			"a transmit queue of its own "
+			"per CPU. Change the channels with `ethtool -L %s combined N`, or use `mode generic`",
+			name, *d.driver ? d.driver : "(unknown)", name);
 	case -ENOSPC:
 		return why(w, err,
-			   "%s: fewer receive queues here than transmit queues at the other end. Even them out with `ethtool -L`, or use "
-			   "`mode generic`", name);
+			   "%s: fewer receive queues here than transmit queues at the other end. Even them "
+			   "out with `ethtool -L`, or use "
+			   "`mode generic`",
+			   name);
 	default:
 		break;
 	}
 	if (err == -EBUSY || err == -EEXIST)
 		return why(w, err,
-			   "%s: another XDP program holds the device (%s). kphi leaves it alone; `bpftool net` shows it", name,
-			   why_errno(err));
-	return why(w, err, "%s: %s XDP refused: %s. `ip link show dev %s` and `dmesg` may say more", name, kind,
-		   why_errno(err), name);
+			   "%s: another XDP program holds the device (%s). kphi leaves it alone; `bpftool "
+			   "net` shows it",
+			   name, why_errno(err));
+	return why(w, err, "%s: %s XDP refused: %s. `ip link show dev %s` and `dmesg` may say more", name,
+		   kind, why_errno(err), name);
 }
 
 void explain_program(uint32_t id, char *name, size_t size)
 {
-	struct bpf_prog_info info = { 0 };
+	struct bpf_prog_info info = {0};
 	uint32_t length = sizeof(info);
 	int fd = bpf_prog_get_fd_by_id(id);
 

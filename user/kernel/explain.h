@@ -10,7 +10,7 @@
 #include "kernel/why.h"
 
 /* Returns `err` with the sentence for it. */
-int explain_attach(struct why *w, int err, const char *device, enum attach_mode mode);
+int explain_attach(struct why *w, int err, const char *name, enum attach_mode mode);
 
 /* The name of a loaded program, or "?" if it cannot be had. */
 void explain_program(uint32_t id, char *name, size_t size);

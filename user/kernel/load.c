@@ -13,9 +13,9 @@
 #include "io/error.h"
 
 const struct load_map load_maps[] = {
-	{ "store", "store", true },	  { "peers", "peers", true },	  { "records", "records", true },
-	{ "windows", "windows", true },	  { "locks", "locks", false },	  { "ids", "ids", false },
-	{ "ports", ".data.ports", false }, { "counters", "counters", true }, { "ticks", "ticks", true },
+	{"store", "store", true},        {"peers", "peers", true},       {"records", "records", true},
+	{"windows", "windows", true},    {"locks", "locks", false},      {"ids", "ids", false},
+	{"ports", ".data.ports", false}, {"counters", "counters", true}, {"ticks", "ticks", true},
 };
 const size_t load_maps_count = sizeof(load_maps) / sizeof(*load_maps);
 
@@ -23,7 +23,7 @@ static int chatter(enum libbpf_print_level level, const char *format, va_list ar
 {
 	char line[1024];
 
-	(void) level;
+	(void)level;
 	vsnprintf(line, sizeof(line), format, args);
 	line[strcspn(line, "\n")] = '\0';
 	error_debug("libbpf: %s", line);
@@ -42,10 +42,12 @@ static int refused(struct why *w, int err, const char *what)
 	if (denied)
 		return why(w, err, "%s: %s; %s", what, why_errno(err), denied);
 	if (err == -ENOMEM || err == -E2BIG)
-		return why(w, err, "%s: %s. The kernel could not get the memory: ask for fewer `peers` or a smaller `window`",
+		return why(w, err,
+			   "%s: %s. The kernel could not get the memory: ask for fewer `peers` or a smaller "
+			   "`window`",
 			   what, why_errno(err));
-	return why(w, err, "%s: %s. Run with -d for the kernel's own words; kphi needs Linux 6.1 or newer", what,
-		   why_errno(err));
+	return why(w, err, "%s: %s. Run with -d for the kernel's own words; kphi needs Linux 6.1 or newer",
+		   what, why_errno(err));
 }
 
 static int set_sizes(struct kphi_bpf *skeleton, const struct kphi_store *header)

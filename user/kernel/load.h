@@ -21,11 +21,13 @@ struct load_map {
 extern const struct load_map load_maps[];
 extern const size_t load_maps_count;
 
-/* Fresh maps of the sizes in `header`, and the control program. The caller pins them and calls load_free(). */
+/* Fresh maps of the sizes in `header`, and the control program. The caller pins them and calls load_free().
+ */
 int load_fresh(struct kphi_bpf **skeleton, const struct kphi_store *header, struct why *w);
 
 /* The programs of this binary over the pinned maps of an existing store. */
-int load_over(struct kphi_bpf **skeleton, const struct pin *p, const struct kphi_store *header, struct why *w);
+int load_over(struct kphi_bpf **skeleton, const struct pin *p, const struct kphi_store *header,
+	      struct why *w);
 
 void load_free(struct kphi_bpf *skeleton);
 

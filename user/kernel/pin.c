@@ -21,7 +21,7 @@ static bool on_bpffs(const char *path)
 {
 	struct statfs fs;
 
-	return !statfs(path, &fs) && (unsigned long) fs.f_type == BPFFS_MAGIC;
+	return !statfs(path, &fs) && (unsigned long)fs.f_type == BPFFS_MAGIC;
 }
 
 /* A mount made in a mount namespace of a shell's own would vanish, store and all, when that shell ends. */
@@ -29,22 +29,27 @@ static bool own_mount_namespace(void)
 {
 	struct stat self, init;
 
-	return !stat("/proc/self/ns/mnt", &self) && !stat("/proc/1/ns/mnt", &init) && self.st_ino != init.st_ino;
+	return !stat("/proc/self/ns/mnt", &self) && !stat("/proc/1/ns/mnt", &init) &&
+	       self.st_ino != init.st_ino;
 }
 
 static int mount_default(struct why *w)
 {
 	if (own_mount_namespace())
 		return why(w, -EINVAL,
-			   "%s: not mounting a bpffs here: this process has a mount namespace of its own (`ip netns exec` "
-			   "makes one), and the store would vanish with it. Enter network namespaces with `nsenter --net=...`, "
+			   "%s: not mounting a bpffs here: this process has a mount namespace of its own "
+			   "(`ip netns exec` "
+			   "makes one), and the store would vanish with it. Enter network namespaces with "
+			   "`nsenter --net=...`, "
 			   "run `kphi store create` outside first, or name a bpffs with --pin DIR",
 			   PIN_ROOT_DEFAULT);
-	if ((mkdir("/run/kphi", 0755) && errno != EEXIST) || (mkdir(PIN_ROOT_DEFAULT, 0750) && errno != EEXIST))
-		return why(w, -errno, "%s: cannot make the directory: %s%s", PIN_ROOT_DEFAULT, strerror(errno),
-			   geteuid() ? ". Run it as root" : "");
+	if ((mkdir("/run/kphi", 0755) && errno != EEXIST) ||
+	    (mkdir(PIN_ROOT_DEFAULT, 0750) && errno != EEXIST))
+		return why(w, -errno, "%s: cannot make the directory: %s%s", PIN_ROOT_DEFAULT,
+			   strerror(errno), geteuid() ? ". Run it as root" : "");
 	if (mount("bpf", PIN_ROOT_DEFAULT, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0750"))
-		return why(w, -errno, "%s: cannot mount a bpffs: %s. Mount one elsewhere and name it with --pin DIR",
+		return why(w, -errno,
+			   "%s: cannot mount a bpffs: %s. Mount one elsewhere and name it with --pin DIR",
 			   PIN_ROOT_DEFAULT, strerror(errno));
 	return 0;
 }
@@ -63,7 +68,7 @@ int pin_open(struct pin *p, const char *root, bool create, struct why *w)
 {
 	int err = 0;
 
-	*p = (struct pin){ .lock = -1, .ours = !root || !strcmp(root, PIN_ROOT_DEFAULT) };
+	*p = (struct pin){.lock = -1, .ours = !root || !strcmp(root, PIN_ROOT_DEFAULT)};
 	if (root && strlen(root) > PIN_PATH - 128)
 		return why(w, -ENAMETOOLONG, "--pin: the path is longer than %d bytes", PIN_PATH - 128);
 	snprintf(p->root, sizeof(p->root), "%s", root ? root : PIN_ROOT_DEFAULT);
@@ -74,15 +79,19 @@ int pin_open(struct pin *p, const char *root, bool create, struct why *w)
 	if (err)
 		return err;
 	if (access(p->root, X_OK) && errno == EACCES)
-		return why(w, -EACCES, "%s: permission denied. Run it as root, or join the group that owns the store", p->root);
+		return why(w, -EACCES,
+			   "%s: permission denied. Run it as root, or join the group that owns the store",
+			   p->root);
 	if (on_bpffs(p->root))
 		return 0;
 	if (p->ours || access(p->root, F_OK))
 		return why(w, -ENOENT,
-			   "%s: there is no store yet. `kphi net attach dev NAME`, `kphi peer add` and `kphi store create` make one",
+			   "%s: there is no store yet. `kphi net attach dev NAME`, `kphi peer add` and `kphi "
+			   "store create` make one",
 			   p->root);
-	return why(w, -EINVAL, "%s is not on a bpffs. Mount one there with `mount -t bpf bpf %s`, or leave --pin out", p->root,
-		   p->root);
+	return why(w, -EINVAL,
+		   "%s is not on a bpffs. Mount one there with `mount -t bpf bpf %s`, or leave --pin out",
+		   p->root, p->root);
 }
 
 int pin_lock(struct pin *p, struct why *w)
@@ -119,7 +128,8 @@ bool pin_other_abi(const struct pin *p, char *abi)
 	bool found = false;
 
 	while (dir && !found && (e = readdir(dir))) {
-		found = !strncmp(e->d_name, ABI_PREFIX, strlen(ABI_PREFIX)) && strcmp(e->d_name, ABI_PREFIX KPHI_ABI);
+		found = !strncmp(e->d_name, ABI_PREFIX, strlen(ABI_PREFIX)) &&
+			strcmp(e->d_name, ABI_PREFIX KPHI_ABI);
 		if (found)
 			snprintf(abi, 16, "%.15s", e->d_name + strlen(ABI_PREFIX));
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where things are pinned. The root is a directory on a bpffs: ours at /run/kphi/bpf, or one the user names. In it each
- * ABI has a folder of its own, so that a binary never opens maps of another layout:
+ * Where things are pinned. The root is a directory on a bpffs: ours at /run/kphi/bpf, or one the user names.
+ * In it each ABI has a folder of its own, so that a binary never opens maps of another layout:
  *
  *   ROOT/abi-1a2b3c4d/{store,peers,records,...}    the maps
  *   ROOT/abi-1a2b3c4d/control                      the control program
@@ -15,7 +15,7 @@
 #include "kernel/why.h"
 
 #define PIN_ROOT_DEFAULT "/run/kphi/bpf"
-#define PIN_PATH	 512
+#define PIN_PATH         512
 
 struct pin {
 	char root[PIN_PATH];
@@ -25,8 +25,8 @@ struct pin {
 };
 
 /*
- * Find the root: `root` NULL means the default. With `create`, mounts a bpffs at the default root or makes the named
- * directory. Without, -ENOENT when there is no root yet.
+ * Find the root: `root` NULL means the default. With `create`, mounts a bpffs at the default root or makes
+ * the named directory. Without, -ENOENT when there is no root yet.
  */
 int pin_open(struct pin *p, const char *root, bool create, struct why *w);
 
@@ -42,7 +42,8 @@ const char *pin_path(const struct pin *p, const char *name, char *path);
 bool pin_has_store(const struct pin *p);
 bool pin_other_abi(const struct pin *p, char *abi);
 
-/* Unpins everything in the folder of `abi` (NULL: this binary's), and the default root itself if nothing is left. */
+/* Unpins everything in the folder of `abi` (NULL: this binary's), and the default root itself if nothing is
+ * left. */
 int pin_purge(struct pin *p, const char *abi, struct why *w);
 
 #endif

@@ -23,7 +23,8 @@ static int find_group(const char *name, gid_t *gid, struct why *w)
 
 	*gid = g ? g->gr_gid : 0;
 	if (name && !g)
-		return why(w, -ENOENT, "group \"%s\" does not exist. Create it with `groupadd --system %s`", name, name);
+		return why(w, -ENOENT, "group \"%s\" does not exist. Create it with `groupadd --system %s`",
+			   name, name);
 	return 0;
 }
 
@@ -89,8 +90,8 @@ static int check_size(const struct store_size *size, struct why *w)
 	if (size->peers < 1 || size->peers > KPHI_PEERS_MAX)
 		return why(w, -ERANGE, "peers %u: a store holds 1 to %u", size->peers, KPHI_PEERS_MAX);
 	if (size->window < KPHI_WINDOW_MIN || size->window > KPHI_WINDOW_MAX)
-		return why(w, -ERANGE, "window %u: a window holds %u to %u intervals", size->window, KPHI_WINDOW_MIN,
-			   KPHI_WINDOW_MAX);
+		return why(w, -ERANGE, "window %u: a window holds %u to %u intervals", size->window,
+			   KPHI_WINDOW_MIN, KPHI_WINDOW_MAX);
 	return 0;
 }
 
@@ -120,7 +121,8 @@ static int make_store(struct pin *p, const struct kphi_store *header, gid_t gid,
 
 int store_create(struct pin *p, const struct store_size *size, const char *group, struct why *w)
 {
-	struct kphi_store header = { .peers = size->peers, .window = size->window, .created_ns = clock_monotonic_ns() };
+	struct kphi_store header = {
+		.peers = size->peers, .window = size->window, .created_ns = clock_monotonic_ns()};
 	int cpus = libbpf_num_possible_cpus();
 	gid_t gid;
 	int err = check_size(size, w);
@@ -129,8 +131,11 @@ int store_create(struct pin *p, const struct store_size *size, const char *group
 	if (err)
 		return err;
 	if (pin_has_store(p))
-		return why(w, -EEXIST, "%s: there is a store already. `kphi store show` describes it; `kphi store purge` removes it, "
-			   "and with it every peer and window", p->store);
+		return why(w, -EEXIST,
+			   "%s: there is a store already. `kphi store show` describes it; `kphi store purge` "
+			   "removes it, "
+			   "and with it every peer and window",
+			   p->store);
 	if (cpus < 1)
 		return why(w, -EIO, "cannot tell how many CPUs this host may have: %s", why_errno(cpus));
 	header.cpus = cpus;
@@ -142,15 +147,17 @@ int store_create(struct pin *p, const struct store_size *size, const char *group
 
 int store_ensure(struct pin *p, struct why *w)
 {
-	static const struct store_size usual = { KPHI_PEERS_DEFAULT, KPHI_WINDOW_DEFAULT };
+	static const struct store_size usual = {KPHI_PEERS_DEFAULT, KPHI_WINDOW_DEFAULT};
 	char abi[16];
 
 	if (pin_has_store(p))
 		return 0;
 	if (pin_other_abi(p, abi))
 		return why(w, -EEXIST,
-			   "%s: the store here has ABI %s, this kphi another one, and it does not touch maps of another layout. "
-			   "Use the kphi that made it, or remove it with `kphi store purge abi %s`", p->root, abi, abi);
+			   "%s: the store here has ABI %s, this kphi another one, and it does not touch maps "
+			   "of another layout. "
+			   "Use the kphi that made it, or remove it with `kphi store purge abi %s`",
+			   p->root, abi, abi);
 	return store_create(p, &usual, NULL, w);
 }
 
@@ -164,7 +171,9 @@ static const void *map_pin(const struct pin *p, const char *name, uint64_t bytes
 
 	if (fd < 0) {
 		why(w, -errno, "%s: cannot open: %s%s", path, strerror(errno),
-		    errno == EACCES || errno == EPERM ? ". Run it as root, or join the group that owns the store" : "");
+		    errno == EACCES || errno == EPERM
+			    ? ". Run it as root, or join the group that owns the store"
+			    : "");
 		return NULL;
 	}
 	at = mmap(NULL, (bytes + page - 1) / page * page, PROT_READ, MAP_SHARED, fd, 0);
@@ -180,16 +189,19 @@ static int no_store(const struct pin *p, struct why *w)
 
 	if (pin_other_abi(p, abi))
 		return why(w, -ENOENT,
-			   "%s: the store here has ABI %s, this kphi another one. Use the kphi that made it, or remove it with "
-			   "`kphi store purge abi %s`", p->root, abi, abi);
+			   "%s: the store here has ABI %s, this kphi another one. Use the kphi that made it, "
+			   "or remove it with "
+			   "`kphi store purge abi %s`",
+			   p->root, abi, abi);
 	return why(w, -ENOENT,
-		   "%s: there is no store yet. `kphi net attach dev NAME`, `kphi peer add` and `kphi store create` make one",
+		   "%s: there is no store yet. `kphi net attach dev NAME`, `kphi peer add` and `kphi store "
+		   "create` make one",
 		   p->root);
 }
 
 int store_open(struct store *s, const struct pin *p, struct why *w)
 {
-	*s = (struct store){ 0 };
+	*s = (struct store){0};
 	if (!pin_has_store(p) && errno != EACCES)
 		return no_store(p, w);
 	s->header = map_pin(p, "store", sizeof(*s->header), w);
@@ -199,7 +211,8 @@ int store_open(struct store *s, const struct pin *p, struct why *w)
 	if (s->peers)
 		s->records = map_pin(p, "records", s->header->peers * sizeof(*s->records), w);
 	if (s->records)
-		s->windows = map_pin(p, "windows", (uint64_t) s->header->peers * s->header->window * sizeof(*s->windows), w);
+		s->windows = map_pin(p, "windows",
+				     (uint64_t)s->header->peers * s->header->window * sizeof(*s->windows), w);
 	if (s->windows)
 		s->counters = map_pin(p, "counters", s->header->cpus * sizeof(*s->counters), w);
 	if (s->counters)
@@ -213,7 +226,7 @@ int store_open(struct store *s, const struct pin *p, struct why *w)
 static void unmap(const void *at, uint64_t bytes)
 {
 	if (at)
-		munmap((void *) at, bytes);
+		munmap((void *)at, bytes);
 }
 
 void store_close(struct store *s)
@@ -224,9 +237,9 @@ void store_close(struct store *s)
 		return;
 	unmap(s->peers, h->peers * sizeof(*s->peers));
 	unmap(s->records, h->peers * sizeof(*s->records));
-	unmap(s->windows, (uint64_t) h->peers * h->window * sizeof(*s->windows));
+	unmap(s->windows, (uint64_t)h->peers * h->window * sizeof(*s->windows));
 	unmap(s->counters, h->cpus * sizeof(*s->counters));
 	unmap(s->ticks, h->cpus * sizeof(*s->ticks));
 	unmap(h, sizeof(*h));
-	*s = (struct store){ 0 };
+	*s = (struct store){0};
 }

@@ -29,7 +29,8 @@ struct store {
 /* Under the lock. `group` NULL: the default. -EEXIST if there is one. */
 int store_create(struct pin *p, const struct store_size *size, const char *group, struct why *w);
 
-/* Under the lock: make a store of default size if there is none; refuse if only one of another ABI is there. */
+/* Under the lock: make a store of default size if there is none; refuse if only one of another ABI is there.
+ */
 int store_ensure(struct pin *p, struct why *w);
 
 int store_open(struct store *s, const struct pin *p, struct why *w);
@@ -39,12 +40,14 @@ void store_close(struct store *s);
 uint64_t store_memory(const struct kphi_store *header);
 
 /*
- * A consistent copy of one slot: the record, and (unless NULL) what was configured. Both were true at one instant.
- * Returns 0, or -EBUSY if writers kept moving it for 1,000 tries. A free slot is copied like any other.
+ * A consistent copy of one slot: the record, and (unless NULL) what was configured. Both were true at one
+ * instant. Returns 0, or -EBUSY if writers kept moving it for 1,000 tries. A free slot is copied like any
+ * other.
  */
 int store_read(const struct store *s, uint32_t slot, struct kphi_record *record, struct kphi_peer *peer);
 
-/* The same for the window's intervals: copies `record->window.n` of them, oldest first, into `ring` (room for W). */
+/* The same for the window's intervals: copies `record->window.n` of them, oldest first, into `ring` (room for
+ * W). */
 int store_read_ring(const struct store *s, uint32_t slot, struct kphi_record *record, uint64_t *ring);
 
 /* The sum of one counter over all CPUs. */

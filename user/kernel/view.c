@@ -9,8 +9,8 @@
 #define TRIES 1000 /* a writer holds the record for some 100 ns */
 
 /*
- * Word by word, because the kernel may be writing the same words: what is torn is thrown away by the version check, but
- * each load must be one load.
+ * Word by word, because the kernel may be writing the same words: what is torn is thrown away by the version
+ * check, but each load must be one load.
  */
 static void copy_words(void *to, const void *from, size_t bytes)
 {
@@ -54,7 +54,7 @@ int store_read_ring(const struct store *s, uint32_t slot, struct kphi_record *re
 {
 	const struct kphi_record *r = &s->records[slot];
 	uint32_t size = s->header->window;
-	const uint64_t *from = &s->windows[(uint64_t) slot * size];
+	const uint64_t *from = &s->windows[(uint64_t)slot * size];
 	uint64_t version;
 
 	for (int i = 0; i < TRIES; i++) {
@@ -91,7 +91,8 @@ int64_t store_find(const struct store *s, const char *name)
 		/* A glance without a copy rules out almost every slot; the copy decides. */
 		if (s->records[slot].state == KPHI_FREE || strncmp(s->peers[slot].name, name, KPHI_NAME_SIZE))
 			continue;
-		if (!store_read(s, slot, &record, &peer) && record.state != KPHI_FREE && !strcmp(peer.name, name))
+		if (!store_read(s, slot, &record, &peer) && record.state != KPHI_FREE &&
+		    !strcmp(peer.name, name))
 			return slot;
 	}
 	return -1;
@@ -110,8 +111,10 @@ uint64_t store_memory(const struct kphi_store *h)
 
 	while (buckets < h->peers)
 		buckets *= 2;
-	return pages(sizeof(struct kphi_store)) + pages((uint64_t) h->peers * sizeof(struct kphi_peer)) +
-	       pages((uint64_t) h->peers * sizeof(struct kphi_record)) + pages((uint64_t) h->peers * h->window * 8) +
-	       pages((uint64_t) h->peers * 8) + pages(h->cpus * per_cpu) + pages(KPHI_PORT_BYTES) +
-	       h->peers * (HASH_ELEMENT + sizeof(struct kphi_id) + sizeof(struct kphi_slot)) + buckets * HASH_BUCKET;
+	return pages(sizeof(struct kphi_store)) + pages((uint64_t)h->peers * sizeof(struct kphi_peer)) +
+	       pages((uint64_t)h->peers * sizeof(struct kphi_record)) +
+	       pages((uint64_t)h->peers * h->window * 8) + pages((uint64_t)h->peers * 8) +
+	       pages(h->cpus * per_cpu) + pages(KPHI_PORT_BYTES) +
+	       h->peers * (HASH_ELEMENT + sizeof(struct kphi_id) + sizeof(struct kphi_slot)) +
+	       buckets * HASH_BUCKET;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How the kernel room explains itself: a negative errno for the program, and a sentence for the person that says what
- * was tried, on what, why it failed and what to do.
+ * How the kernel room explains itself: a negative errno for the program, and a sentence for the person that
+ * says what was tried, on what, why it failed and what to do.
  */
 #ifndef KPHI_KERNEL_WHY_H
 #define KPHI_KERNEL_WHY_H
@@ -18,7 +18,8 @@ int why(struct why *w, int err, const char *format, ...) __attribute__((format(p
 /* "Permission denied" and so on for a negative errno; never NULL. */
 const char *why_errno(int err);
 
-/* The sentence for an errno of bpf(2) that has to do with what this process may do, or NULL if it is about something else. */
+/* The sentence for an errno of bpf(2) that has to do with what this process may do, or NULL if it is about
+ * something else. */
 const char *why_denied(int err);
 
 #endif
