@@ -7,8 +7,8 @@
 # V=1 shows the commands.
 
 B := build
-CC ?= gcc
-CLANG ?= clang
+CC := gcc
+CLANG := clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/bin/bpftool) bpftool)
 MULTIARCH := $(shell $(CC) -print-multiarch)
 

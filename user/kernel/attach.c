@@ -46,13 +46,17 @@ static bool pin_parse(const char *name, struct attachment *a)
 	return true;
 }
 
-/* What the kernel says about the link. A link whose device has gone reports ifindex 0. */
+/*
+ * What the kernel says about the link. A link whose device has gone reports ifindex 0; one that cannot be
+ * asked may well be alive.
+ */
 static void ask_link(struct attachment *a)
 {
 	struct bpf_link_info info = {0};
 	uint32_t size = sizeof(info);
 	int fd = bpf_obj_get(a->pin);
 
+	a->alive = true;
 	if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size)) {
 		a->alive = info.xdp.ifindex != 0;
 		a->link_id = info.id;
@@ -212,21 +216,29 @@ static int upgrade_control(struct pin *p, int program, struct why *w)
 	return err ? why(w, err, "%s: cannot pin the control program: %s", old, why_errno(err)) : 0;
 }
 
+/* A link to a device that is gone never comes back; a new device of that number or name takes its place. */
+static int forget_dead(const struct attachment *old, void *context)
+{
+	const struct attachment *a = context;
+
+	if (old->here && !old->alive && (old->ifindex == a->ifindex || !strcmp(old->device, a->device)))
+		unlink(old->pin);
+	return 0;
+}
+
 static int attach_loaded(struct pin *p, struct kphi_bpf *skeleton, enum attach_mode mode,
 			 struct attachment *a, struct why *w)
 {
 	struct upgrade u = {load_xdp_fd(skeleton), w};
 	struct attachment old = {0};
 	struct find f = {.ifindex = a->ifindex, .found = &old};
-	int found = attach_each(p, find_one, &f, w);
-	int err;
+	int found, err = attach_each(p, forget_dead, a, w);
 
+	if (err)
+		return err;
+	found = attach_each(p, find_one, &f, w);
 	if (found < 0)
 		return found;
-	if (found && !old.alive) { /* of a device that had this ifindex before */
-		unlink(old.pin);
-		found = 0;
-	}
 	if (found && mode != ATTACH_AUTO && mode != old.mode)
 		return why(w, -EBUSY,
 			   "%s: attached in %s mode already. Detach it first: `kphi net detach dev %s`",
