@@ -56,6 +56,7 @@ static __always_inline int control_add(const struct kphi_control *q, struct plac
 	version_move(p->record);
 	*p->peer = q->peer;
 	control_clear(p->record, p->peer, q->now_ns);
+	p->record->epoch = q->epoch_floor;
 	version_move(p->record);
 	bpf_spin_unlock(&p->lock->lock);
 

@@ -135,7 +135,7 @@ struct kphi_record {
 	uint64_t last_ns; /* last arrival; means nothing while waiting */
 	uint64_t since_ns; /* when `state` was entered, or this life began */
 	uint64_t stalled_copy_ns; /* that CPU's stalled_total_ns at the last arrival */
-	uint64_t epoch; /* 0 for rules */
+	uint64_t epoch; /* 0 for rules; while waiting, the lowest one that is accepted */
 	uint64_t stale_ns; /* last arrival of a stale epoch or sequence; 0: never */
 	uint64_t beats;
 	uint64_t duplicates;
@@ -244,6 +244,7 @@ struct kphi_control {
 	uint32_t generation; /* delete, reset: must be the record's */
 	uint32_t reserved;
 	uint64_t now_ns;
+	uint64_t epoch_floor; /* add: lower epochs than this are stale from the start; 0: any is accepted */
 	struct kphi_peer peer; /* add */
 };
 
@@ -279,6 +280,6 @@ KPHI_ASSERT_SIZE(struct kphi_tick, 384);
 KPHI_ASSERT_SIZE(struct kphi_verdict, 64);
 KPHI_ASSERT_SIZE(struct kphi_hint, 8);
 KPHI_ASSERT_OFFSET(struct kphi_peer, mute_until_ns, 200);
-KPHI_ASSERT_SIZE(struct kphi_control, 280);
+KPHI_ASSERT_SIZE(struct kphi_control, 288);
 
 #endif

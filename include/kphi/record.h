@@ -106,7 +106,7 @@ KPHI_INLINE enum kphi_counter kphi_record_judge(struct kphi_record *r, const str
 	*fresh = r->state == KPHI_WAITING;
 	if (!b->native)
 		return KPHI_COUNT_beat;
-	if (!*fresh && b->epoch < r->epoch)
+	if (b->epoch < r->epoch)
 		return KPHI_COUNT_stale_epoch;
 	if (b->epoch > r->epoch) {
 		if (b->epoch > b->epoch_limit)

@@ -3,6 +3,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -66,10 +67,10 @@ static int answer(int result, struct why *w, const char *what)
 	return result ? why(w, err_of[result], "%s: %s", what, sentence[result]) : 0;
 }
 
-int control_add(struct control *c, const struct store *s, struct kphi_peer *peer, uint32_t *slot,
-		struct why *w)
+int control_restore(struct control *c, const struct store *s, struct kphi_peer *peer, uint64_t epoch_floor,
+		    uint32_t *slot, struct why *w)
 {
-	struct kphi_control q = {.op = KPHI_CONTROL_ADD};
+	struct kphi_control q = {.op = KPHI_CONTROL_ADD, .epoch_floor = epoch_floor};
 
 	for (uint32_t i = *slot; i < s->header->peers; i++) {
 		int result;
@@ -90,6 +91,12 @@ int control_add(struct control *c, const struct store *s, struct kphi_peer *peer
 		   "(`kphi store purge`, "
 		   "then `kphi store create peers N`)",
 		   peer->name, s->header->peers);
+}
+
+int control_add(struct control *c, const struct store *s, struct kphi_peer *peer, uint32_t *slot,
+		struct why *w)
+{
+	return control_restore(c, s, peer, 0, slot, w);
 }
 
 /* Does another rule listen on the port of the peer in `slot`? */
@@ -120,6 +127,37 @@ int control_reset(struct control *c, uint32_t slot, uint32_t generation, struct 
 	struct kphi_control q = {.op = KPHI_CONTROL_RESET, .slot = slot, .generation = generation};
 
 	return answer(ask(c, &q), w, "reset");
+}
+
+int control_mute(struct control *c, uint32_t slot, uint32_t generation, uint64_t until_ns, const char *reason,
+		 struct why *w)
+{
+	struct kphi_control q = {.op = KPHI_CONTROL_MUTE, .slot = slot, .generation = generation};
+
+	q.peer.mute_until_ns = until_ns;
+	snprintf(q.peer.mute_reason, sizeof(q.peer.mute_reason), "%s", reason ?: "");
+	return answer(ask(c, &q), w, until_ns ? "mute" : "unmute");
+}
+
+int control_watch(struct control *c, uint32_t slot, uint32_t generation, bool on, struct why *w)
+{
+	struct kphi_control q = {
+		.op = on ? KPHI_CONTROL_WATCH : KPHI_CONTROL_UNWATCH, .slot = slot, .generation = generation};
+
+	return answer(ask(c, &q), w, on ? "watch" : "unwatch");
+}
+
+int control_stop_ticks(struct control *c, const struct store *s, struct why *w)
+{
+	int err = 0;
+
+	for (uint32_t cpu = 0; !err && cpu < s->header->cpus; cpu++) {
+		struct kphi_control q = {.op = KPHI_CONTROL_STOP_TICK, .slot = cpu};
+
+		if (s->ticks[cpu].program)
+			err = answer(ask(c, &q), w, "stop the guard's ticks");
+	}
+	return err;
 }
 
 int control_listen(struct control *c, uint16_t port, bool on, struct why *w)

@@ -27,10 +27,30 @@ void control_close(struct control *c);
 int control_add(struct control *c, const struct store *s, struct kphi_peer *peer, uint32_t *slot,
 		struct why *w);
 
+/* The same for a peer that was known before a reboot: epochs below `epoch_floor` are stale from the start. */
+int control_restore(struct control *c, const struct store *s, struct kphi_peer *peer, uint64_t epoch_floor,
+		    uint32_t *slot, struct why *w);
+
 /* Delete or reset the peer of this generation in `slot`. -ESTALE: another one lives there by now. */
 int control_delete(struct control *c, const struct store *s, uint32_t slot, uint32_t generation,
 		   struct why *w);
 int control_reset(struct control *c, uint32_t slot, uint32_t generation, struct why *w);
+
+/*
+ * Maintenance: no verdicts on the peer before until_ns, for a reason that people are shown (valid UTF-8,
+ * shorter than KPHI_MUTE_REASON; NULL: none). An until_ns of 0 ends it. -ESTALE as above, here and in
+ * control_watch().
+ */
+#define KPHI_MUTE_REASON sizeof(((struct kphi_peer *)0)->mute_reason)
+int control_mute(struct control *c, uint32_t slot, uint32_t generation, uint64_t until_ns, const char *reason,
+		 struct why *w);
+
+/* Is a hint wanted at the next beat of this peer? */
+int control_watch(struct control *c, uint32_t slot, uint32_t generation, bool on, struct why *w);
+
+/* End the guard's tick on every CPU: for when no device is attached any more. The next beat on a CPU starts
+ * its tick again. */
+int control_stop_ticks(struct control *c, const struct store *s, struct why *w);
 
 /* Listen for native heartbeats on a port, or stop. */
 int control_listen(struct control *c, uint16_t port, bool on, struct why *w);
