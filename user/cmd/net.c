@@ -131,12 +131,31 @@ static int deafen_all(struct session *s)
 	return err;
 }
 
+/* Nothing is heard any more, so no CPU has to prove that it hears, and the last program can go. */
+static int silence(struct session *s)
+{
+	int err = control_stop_ticks(&s->control, &s->store, &s->why);
+
+	return err ? err : deafen_all(s);
+}
+
+static int detach(struct session *s, const char *device)
+{
+	int err = attach_detach(&s->pin, device, &s->why);
+	int left;
+
+	if (err)
+		return err;
+	left = attach_each(&s->pin, any_left, NULL, &s->why);
+	return left < 0 ? left : left ? 0 : silence(s);
+}
+
 static int net_detach(struct kphi_cli *cli, struct args *args)
 {
 	struct attach c = {0};
 	struct session s;
 	struct out *o;
-	int exit, left;
+	int exit;
 
 	if (options_parse(args, detach_specs, COUNT(detach_specs), &c))
 		return KPHI_EXIT_USAGE;
@@ -146,11 +165,7 @@ static int net_detach(struct kphi_cli *cli, struct args *args)
 		return exit;
 	exit = session_change(&s, cli);
 	if (!exit)
-		exit = session_result(&s, attach_detach(&s.pin, c.device, &s.why));
-	if (!exit) {
-		left = attach_each(&s.pin, any_left, NULL, &s.why);
-		exit = session_result(&s, left < 0 ? left : left ? 0 : deafen_all(&s));
-	}
+		exit = session_result(&s, detach(&s, c.device));
 	session_end(&s);
 	if (exit)
 		return exit;

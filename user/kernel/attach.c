@@ -274,6 +274,18 @@ int attach_device(struct pin *p, const struct store *s, const char *device, enum
 	return err;
 }
 
+/* Removing the pin detaches too, but some time later, and then a beat could still start the guard's tick
+ * again. */
+static void detach_now(const struct attachment *a)
+{
+	int link = bpf_obj_get(a->pin);
+
+	if (link < 0)
+		return;
+	bpf_link_detach(link);
+	close(link);
+}
+
 int attach_detach(struct pin *p, const char *device, struct why *w)
 {
 	struct attachment a;
@@ -287,5 +299,6 @@ int attach_detach(struct pin *p, const char *device, struct why *w)
 			   "%s: kphi is not attached there in this network namespace. `kphi net show` lists "
 			   "where it is",
 			   device);
+	detach_now(&a);
 	return unlink(a.pin) ? why(w, -errno, "%s: cannot detach: %s", a.pin, strerror(errno)) : 0;
 }
