@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "kernel/devices.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernel/clock.h"
+#include "kernel/links.h"
+
+#define ALIASES 16 /* of one device, the latest ones */
+
+struct device {
+	char name[IFNAMSIZ]; /* its latest one */
+	uint64_t netns;
+	uint32_t ifindex; /* its latest one */
+	/* Other numbers under which beats by this device are recorded: those it had before it vanished and
+	 * returned, and its members' (native XDP on a bond runs on these). */
+	uint32_t alias[ALIASES], aliases;
+	enum attach_mode mode;
+	bool here;
+	uint32_t round; /* of the listing that found the pin of its link */
+	bool pinned; /* kphi means to be attached: the pin of its link is there */
+	bool alive; /* and the link says that the program is on a device */
+	bool present; /* rtnetlink knows its number */
+	bool no_carrier; /* carrier is gone, or set down; as it was, while it is not present */
+	bool set_down;
+	bool said_hook, said_carrier; /* what was announced as lost */
+	uint64_t since_ns; /* that it is deaf, or hears */
+};
+
+struct devices {
+	struct pin pin;
+	struct links *links; /* rtnetlink */
+	struct device *list;
+	uint32_t count;
+	uint32_t round; /* listings so far */
+	bool upset; /* a device vanished or returned: the pinned links are to be asked */
+	int (*reattach)(void *context, const char *device, enum attach_mode mode);
+	void *context;
+};
+
+/* --- one device
+ * ----------------------------------------------------------------------------------------------- */
+
+static bool hook_lost(const struct device *v)
+{
+	return !v->pinned || !v->alive;
+}
+
+static bool carrier_lost(const struct device *v)
+{
+	return v->here && v->no_carrier;
+}
+
+static enum event_cause deafness(const struct device *v)
+{
+	if (hook_lost(v))
+		return CAUSE_HOOK;
+	return carrier_lost(v) ? CAUSE_CARRIER : CAUSE_NONE;
+}
+
+static const char *hook_reason(const struct device *v)
+{
+	if (!v->pinned)
+		return "kphi was detached from it";
+	return v->here && !v->present ? "the device has vanished" : "the program was taken off the device";
+}
+
+static const char *carrier_reason(const struct device *v)
+{
+	return v->set_down ? "the device is set down" : "the device has no carrier";
+}
+
+static bool has_alias(const struct device *v, uint32_t ifindex)
+{
+	for (uint32_t i = 0; i < ALIASES && i < v->aliases; i++)
+		if (v->alias[i] == ifindex)
+			return true;
+	return false;
+}
+
+static void add_alias(struct device *v, uint32_t ifindex)
+{
+	if (!has_alias(v, ifindex))
+		v->alias[v->aliases++ % ALIASES] = ifindex;
+}
+
+/* --- what rtnetlink says
+ * -------------------------------------------------------------------------------------- */
+
+static void hear_of(struct devices *d, struct device *v, const struct link_news *news)
+{
+	if (v->ifindex != news->ifindex) {
+		if (news->master == v->ifindex)
+			add_alias(v, news->ifindex);
+		if (!v->present && !news->gone && !strcmp(v->name, news->name))
+			d->upset = true;
+		return;
+	}
+	d->upset |= v->present == news->gone;
+	v->present = !news->gone;
+	if (news->gone)
+		return;
+	snprintf(v->name, sizeof(v->name), "%s", news->name);
+	v->set_down = !news->up;
+	v->no_carrier = !news->up || !news->carrier;
+}
+
+static void on_news(void *context, const struct link_news *news)
+{
+	struct devices *d = context;
+
+	for (uint32_t i = 0; i < d->count; i++)
+		if (d->list[i].here)
+			hear_of(d, &d->list[i], news);
+}
+
+/* All links of this namespace as they are now: what is not among them has vanished. */
+static int ask_all(struct devices *d)
+{
+	for (uint32_t i = 0; i < d->count; i++)
+		d->list[i].present = false;
+	return links_dump(on_news, d);
+}
+
+/* --- what the pinned links say
+ * -------------------------------------------------------------------------------- */
+
+/*
+ * When the program came to the device. The kernel keeps no such time for a link; the program's is right
+ * unless a newer one was put in its place meanwhile, and then it is late, never early. It counts suspends.
+ */
+static uint64_t attached_ns(uint32_t program_id, uint64_t now_ns)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t size = sizeof(info);
+	int fd = bpf_prog_get_fd_by_id(program_id);
+	struct timespec boot;
+	uint64_t age_ns;
+
+	if (fd < 0)
+		return now_ns;
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	if (bpf_obj_get_info_by_fd(fd, &info, &size))
+		info.load_time = UINT64_MAX;
+	close(fd);
+	age_ns = (uint64_t)boot.tv_sec * 1000000000 + (uint64_t)boot.tv_nsec;
+	age_ns = age_ns > info.load_time ? age_ns - info.load_time : 0;
+	return now_ns > age_ns ? now_ns - age_ns : 0;
+}
+
+static struct device *find(struct devices *d, const struct attachment *a)
+{
+	for (uint32_t i = 0; i < d->count; i++)
+		if (d->list[i].netns == a->netns && d->list[i].ifindex == a->ifindex)
+			return &d->list[i];
+	for (uint32_t i = 0; i < d->count; i++)
+		if (d->list[i].netns == a->netns && !strcmp(d->list[i].name, a->device))
+			return &d->list[i];
+	return NULL;
+}
+
+static struct device *grow(struct devices *d, const struct attachment *a, uint64_t now_ns)
+{
+	struct device *list = realloc(d->list, (d->count + 1) * sizeof(*list));
+	struct device *v;
+
+	if (!list)
+		return NULL;
+	d->list = list;
+	v = &list[d->count++];
+	*v = (struct device){.netns = a->netns, .ifindex = a->ifindex, .here = a->here};
+	v->since_ns = attached_ns(a->program_id, now_ns);
+	snprintf(v->name, sizeof(v->name), "%s", a->device);
+	return v;
+}
+
+struct listing {
+	struct devices *d;
+	uint64_t now_ns;
+	bool fresh; /* rtnetlink is to be asked about a device that is new, or has a new number */
+};
+
+static int take_attachment(const struct attachment *a, void *context)
+{
+	struct listing *l = context;
+	struct device *v = find(l->d, a);
+
+	if (!v) {
+		v = grow(l->d, a, l->now_ns);
+		if (!v)
+			return -ENOMEM;
+		l->fresh = true;
+	}
+	if (v->round == l->d->round && !a->alive) /* the pin of an earlier life, not removed yet */
+		return 0;
+	if (v->ifindex != a->ifindex) {
+		add_alias(v, v->ifindex);
+		v->ifindex = a->ifindex;
+		l->fresh = true;
+	}
+	v->mode = a->mode;
+	v->pinned = true;
+	v->alive = a->alive;
+	v->round = l->d->round;
+	return 0;
+}
+
+/* What is not known is not lost: a listing that fails leaves everything as it was. */
+static int list_links(struct devices *d, uint64_t now_ns)
+{
+	struct listing l = {d, now_ns, false};
+	struct why w;
+	int err;
+
+	d->round++;
+	err = attach_each(&d->pin, take_attachment, &l, &w);
+	if (err && err != -ENOENT) /* without a store there is no link */
+		return err;
+	for (uint32_t i = 0; i < d->count; i++)
+		d->list[i].pinned = d->list[i].round == d->round;
+	return l.fresh ? ask_all(d) : 0;
+}
+
+/* A device that was only robbed of its program stays without: somebody wanted that. */
+static bool has_returned(const struct device *v)
+{
+	uint32_t ifindex;
+
+	if (!v->here || !v->pinned || v->alive)
+		return false;
+	ifindex = if_nametoindex(v->name);
+	return ifindex && (!v->present || ifindex != v->ifindex);
+}
+
+static int attach_returned(struct devices *d, uint64_t now_ns)
+{
+	bool attached = false;
+
+	for (uint32_t i = 0; d->reattach && i < d->count; i++)
+		if (has_returned(&d->list[i]) && !d->reattach(d->context, d->list[i].name, d->list[i].mode))
+			attached = true;
+	return attached ? list_links(d, now_ns) : 0;
+}
+
+/* --- telling
+ * -------------------------------------------------------------------------------------------------- */
+
+struct telling {
+	uint64_t now_ns;
+	void (*event)(void *context, const struct event *event);
+	void *context;
+};
+
+static void tell(const struct telling *t, const struct device *v, enum event_type type, bool lost, bool *said,
+		 const char *detail)
+{
+	struct event e = {
+		.type = type,
+		.cause = lost ? CAUSE_BEGUN : CAUSE_ENDED,
+		.now_ns = t->now_ns,
+		.subject = v->name,
+		.detail = detail,
+	};
+
+	if (*said == lost)
+		return;
+	*said = lost;
+	t->event(t->context, &e);
+}
+
+/* Announces what has changed of one device. Is it another one for those who listen by it? */
+static bool settle(struct device *v, const struct telling *t)
+{
+	bool was_deaf = v->said_hook || v->said_carrier;
+	bool hook = hook_lost(v), carrier = carrier_lost(v);
+
+	if (was_deaf != (hook || carrier))
+		v->since_ns = t->now_ns;
+	tell(t, v, EVENT_carrier, carrier, &v->said_carrier,
+	     carrier ? carrier_reason(v) : "the carrier is back");
+	tell(t, v, EVENT_hook, hook, &v->said_hook,
+	     hook ? hook_reason(v) : "the program is on the device again");
+	return was_deaf != (hook || carrier);
+}
+
+static int settle_all(struct devices *d, const struct telling *t)
+{
+	int changed = 0;
+
+	for (uint32_t i = 0; i < d->count; i++)
+		changed |= settle(&d->list[i], t);
+	return changed;
+}
+
+int devices_check(struct devices *d, uint64_t now_ns, void (*event)(void *context, const struct event *event),
+		  void *context)
+{
+	struct telling t = {now_ns, event, context};
+	int err = list_links(d, now_ns);
+
+	d->upset = false;
+	err = err ? err : attach_returned(d, now_ns);
+	return err ? err : settle_all(d, &t);
+}
+
+int devices_dispatch(struct devices *d, uint64_t now_ns,
+		     void (*event)(void *context, const struct event *event), void *context)
+{
+	struct telling t = {now_ns, event, context};
+	int err = links_read(d->links, on_news, d);
+
+	if (err == -ENOBUFS) /* more has happened than the socket could hold */
+		err = ask_all(d);
+	if (err)
+		return err;
+	return d->upset ? devices_check(d, now_ns, event, context) : settle_all(d, &t);
+}
+
+/* --- hearing
+ * -------------------------------------------------------------------------------------------------- */
+
+/* All devices of one number: two network namespaces may each have one. */
+struct ears {
+	bool known, open;
+	enum event_cause deaf; /* if not open */
+	uint64_t since_ns; /* if open: the earliest */
+};
+
+static void add_ear(struct ears *e, const struct device *v)
+{
+	enum event_cause deaf = deafness(v);
+
+	e->known = true;
+	if (deaf) {
+		e->deaf = deaf;
+		return;
+	}
+	if (!e->open || v->since_ns < e->since_ns)
+		e->since_ns = v->since_ns;
+	e->open = true;
+}
+
+static struct ears ears_at(const struct devices *d, uint32_t ifindex)
+{
+	struct ears e = {0};
+
+	for (uint32_t i = 0; i < d->count; i++)
+		if (d->list[i].ifindex == ifindex)
+			add_ear(&e, &d->list[i]);
+	for (uint32_t i = 0; !e.known && i < d->count; i++)
+		if (has_alias(&d->list[i], ifindex))
+			add_ear(&e, &d->list[i]);
+	return e;
+}
+
+/* A peer nobody has heard yet may be behind any device. */
+static struct engine_hearing hearing_anything(const struct devices *d)
+{
+	struct engine_hearing h = {CAUSE_HOOK, 0};
+	bool open = false;
+
+	for (uint32_t i = 0; i < d->count; i++) {
+		const struct device *v = &d->list[i];
+
+		if (!v->pinned)
+			continue;
+		if (deafness(v)) {
+			h.blind = open ? h.blind : deafness(v);
+			continue;
+		}
+		open = true;
+		h.blind = CAUSE_NONE;
+		h.since_ns = v->since_ns > h.since_ns ? v->since_ns : h.since_ns;
+	}
+	return h;
+}
+
+static bool any_pinned(const struct devices *d)
+{
+	for (uint32_t i = 0; i < d->count; i++)
+		if (d->list[i].pinned)
+			return true;
+	return false;
+}
+
+/* As of its last beat: how long it has been silent must not change by which way it used to come. */
+static bool lately_elsewhere(const struct kphi_record *r)
+{
+	return r->other_device &&
+	       (!r->window.interval_ns || r->other_ns + DEVICES_LATELY * r->window.interval_ns >= r->last_ns);
+}
+
+struct engine_hearing devices_hearing(const struct devices *d, const struct kphi_record *r, uint64_t now_ns)
+{
+	struct engine_hearing h = {CAUSE_NONE, 0};
+	struct ears e, other;
+
+	(void)now_ns;
+	if (r->state == KPHI_WAITING || !any_pinned(d))
+		return hearing_anything(d);
+	e = ears_at(d, r->device);
+	other = lately_elsewhere(r) ? ears_at(d, r->other_device) : e;
+	if (!e.known || !other.known)
+		return h;
+	if (!e.open && !other.open)
+		h.blind = e.deaf;
+	else if (e.open && other.open)
+		h.since_ns = e.since_ns < other.since_ns ? e.since_ns : other.since_ns;
+	else
+		h.since_ns = e.open ? e.since_ns : other.since_ns;
+	return h;
+}
+
+/* --- life
+ * ----------------------------------------------------------------------------------------------------- */
+
+struct devices *devices_new(const struct pin *pin, struct why *w)
+{
+	struct devices *d = calloc(1, sizeof(*d));
+	int err;
+
+	if (!d) {
+		why(w, -ENOMEM, "no memory to watch the devices with");
+		return NULL;
+	}
+	d->pin = *pin;
+	d->pin.lock = -1;
+	d->links = links_open();
+	if (!d->links) {
+		why(w, -errno, "cannot listen to the kernel's news of devices (rtnetlink): %s",
+		    strerror(errno));
+		goto failed;
+	}
+	err = list_links(d, clock_monotonic_ns());
+	if (!err)
+		return d;
+	why(w, err, "cannot tell what devices are attached: %s", why_errno(err));
+failed:
+	devices_free(d);
+	return NULL;
+}
+
+void devices_free(struct devices *d)
+{
+	if (!d)
+		return;
+	links_close(d->links);
+	free(d->list);
+	free(d);
+}
+
+void devices_on_return(struct devices *d,
+		       int (*reattach)(void *context, const char *device, enum attach_mode mode),
+		       void *context)
+{
+	d->reattach = reattach;
+	d->context = context;
+}
+
+int devices_fd(const struct devices *d)
+{
+	return links_fd(d->links);
+}
+
+uint32_t devices_count(const struct devices *d)
+{
+	return d->count;
+}
+
+struct devices_view devices_view(const struct devices *d, uint32_t i)
+{
+	const struct device *v = &d->list[i];
+	enum event_cause deaf = deafness(v);
+
+	return (struct devices_view){
+		.name = v->name,
+		.ifindex = v->ifindex,
+		.mode = v->mode,
+		.here = v->here,
+		.deaf = deaf,
+		.reason = deaf == CAUSE_HOOK ? hook_reason(v)
+			  : deaf             ? carrier_reason(v)
+					     : "",
+		.since_ns = v->since_ns,
+	};
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "kernel/links.h"
+
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/if.h>
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#define ROOM 32768 /* what the kernel itself takes for one part of a dump */
+
+struct links {
+	struct mnl_socket *socket;
+	char room[ROOM];
+};
+
+struct reader {
+	void (*each)(void *context, const struct link_news *news);
+	void *context;
+};
+
+static int take_message(const struct nlmsghdr *message, void *context)
+{
+	const struct ifinfomsg *info = mnl_nlmsg_get_payload(message);
+	const struct reader *r = context;
+	struct link_news news = {.name = ""};
+	struct nlattr *attribute;
+
+	if (message->nlmsg_type != RTM_NEWLINK && message->nlmsg_type != RTM_DELLINK)
+		return MNL_CB_OK;
+	/* A port that leaves a bridge is a "deleted link" of family AF_BRIDGE, and lives on. */
+	if (mnl_nlmsg_get_payload_len(message) < sizeof(*info) || info->ifi_family != AF_UNSPEC)
+		return MNL_CB_OK;
+	mnl_attr_for_each(attribute, message, sizeof(*info))
+	{
+		if (mnl_attr_get_type(attribute) == IFLA_IFNAME)
+			news.name = mnl_attr_get_str(attribute);
+		else if (mnl_attr_get_type(attribute) == IFLA_MASTER)
+			news.master = mnl_attr_get_u32(attribute);
+	}
+	news.ifindex = (uint32_t)info->ifi_index;
+	news.gone = message->nlmsg_type == RTM_DELLINK;
+	news.up = info->ifi_flags & IFF_UP;
+	news.carrier = info->ifi_flags & IFF_LOWER_UP;
+	r->each(r->context, &news);
+	return MNL_CB_OK;
+}
+
+static struct mnl_socket *open_socket(int flags, unsigned int groups)
+{
+	struct mnl_socket *socket = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC | flags);
+	int err;
+
+	if (!socket || !mnl_socket_bind(socket, groups, MNL_SOCKET_AUTOPID))
+		return socket;
+	err = errno;
+	mnl_socket_close(socket);
+	errno = err;
+	return NULL;
+}
+
+struct links *links_open(void)
+{
+	struct links *l = malloc(sizeof(*l));
+
+	if (!l)
+		return NULL;
+	l->socket = open_socket(SOCK_NONBLOCK, RTMGRP_LINK);
+	if (l->socket)
+		return l;
+	free(l);
+	return NULL;
+}
+
+void links_close(struct links *l)
+{
+	if (!l)
+		return;
+	mnl_socket_close(l->socket);
+	free(l);
+}
+
+int links_fd(const struct links *l)
+{
+	return mnl_socket_get_fd(l->socket);
+}
+
+int links_read(struct links *l, void (*each)(void *context, const struct link_news *news), void *context)
+{
+	struct reader r = {each, context};
+	ssize_t size;
+
+	for (;;) {
+		size = mnl_socket_recvfrom(l->socket, l->room, sizeof(l->room));
+		if (size < 0 && errno == EINTR)
+			continue;
+		if (size < 0)
+			return errno == EAGAIN ? 0 : -errno;
+		/* News have no sequence number and are from the kernel: 0 and 0 check neither. */
+		if (mnl_cb_run(l->room, (size_t)size, 0, 0, take_message, &r) < 0)
+			return -errno;
+	}
+}
+
+static int ask(struct mnl_socket *socket, char *room)
+{
+	struct nlmsghdr *message = mnl_nlmsg_put_header(room);
+	struct ifinfomsg *info;
+
+	message->nlmsg_type = RTM_GETLINK;
+	message->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+	info = mnl_nlmsg_put_extra_header(message, sizeof(*info));
+	info->ifi_family = AF_UNSPEC;
+	mnl_attr_put_u32(message, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
+	return mnl_socket_sendto(socket, message, message->nlmsg_len) < 0 ? -errno : 0;
+}
+
+int links_dump(void (*each)(void *context, const struct link_news *news), void *context)
+{
+	struct mnl_socket *socket = open_socket(0, 0);
+	struct reader r = {each, context};
+	char *room = malloc(ROOM);
+	int err = socket && room ? ask(socket, room) : -errno;
+	int more = MNL_CB_OK;
+
+	while (!err && more > MNL_CB_STOP) {
+		ssize_t size = mnl_socket_recvfrom(socket, room, ROOM);
+
+		if (size < 0 && errno == EINTR)
+			continue;
+		more = size < 0 ? MNL_CB_ERROR
+				: mnl_cb_run(room, (size_t)size, 0, mnl_socket_get_portid(socket),
+					     take_message, &r);
+		if (more == MNL_CB_ERROR)
+			err = -errno;
+	}
+	free(room);
+	if (socket)
+		mnl_socket_close(socket);
+	return err;
+}
