@@ -2,7 +2,8 @@
 #
 #   make          build/kphi                         make check    build and run every test (root)
 #   make demo     five peers, one death (root)       make bench    JSON lines, each with its baseline (root)
-#   make lint     format, clang-tidy, cppcheck       make clean    remove build/
+#   make lint     format, clang-tidy, cppcheck       make install  PREFIX=/usr/local, DESTDIR=
+#   make format   lay out the C files                make clean    remove build/
 #
 # V=1 shows the commands.
 
@@ -40,7 +41,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/
 PROG_TESTS := $(patsubst tests/prog/%.c,$(B)/tests/prog/%,$(wildcard tests/prog/*_test.c))
 TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c))
 
-.PHONY: all tests tools setup demo check bench lint format clean
+.PHONY: all tests tools setup demo check bench lint format install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -130,6 +131,14 @@ lint: $(GENERATED)
 
 format:
 	$(Q)clang-format -i $(OURS)
+
+PREFIX ?= /usr/local
+
+install: all
+	$(Q)install -D -m 0755 $(B)/kphi $(DESTDIR)$(PREFIX)/sbin/kphi
+
+uninstall:
+	$(Q)rm -f $(DESTDIR)$(PREFIX)/sbin/kphi
 
 clean:
 	$(call say,CLEAN,$(B))
