@@ -47,13 +47,19 @@ TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c))
 
 all: $(B)/kphi
 
-$(B)/kphi: $(OBJECTS)
+$(B)/kphi: $(OBJECTS) $(B)/objects
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(OBJECTS) $(LDLIBS)
+
+# Written only when the list changes, so that a source file that went away is linked out, too.
+$(B)/objects: FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)echo '$(OBJECTS)' | cmp -s - $@ || echo '$(OBJECTS)' > $@
+FORCE:
 
 # --- the kernel side ------------------------------------------------------------------------------------------------
 
-$(B)/bpf/%.bpf.o: bpf/%.bpf.c
+$(B)/bpf/%.bpf.o: bpf/%.bpf.c Makefile
 	$(call say,BPF,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
@@ -75,12 +81,12 @@ $(B)/gen/abi.h: include/kphi/counters.h include/kphi/maps.h
 $(B)/obj/user/core/%.o $(B)/asan/user/core/%.o: EXTRA = $(CORE_CFLAGS)
 $(B)/asan/user/core/%.o: EXTRA =
 
-$(B)/obj/%.o: %.c | $(GENERATED)
+$(B)/obj/%.o: %.c Makefile | $(GENERATED)
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(EXTRA) -MMD -MP -c -o $@ $<
 
-$(B)/asan/%.o: %.c | $(GENERATED)
+$(B)/asan/%.o: %.c Makefile | $(GENERATED)
 	$(call say,ASAN,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(SANITIZE) -MMD -MP -c -o $@ $<
