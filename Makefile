@@ -2,7 +2,8 @@
 #
 #   make          build/kphi                         make check    build and run every test (root)
 #   make demo     five peers, one death (root)       make bench    JSON lines, each with its baseline (root)
-#   make lint     format, clang-tidy, cppcheck       make clean    remove build/
+#   make lint     format, clang-tidy, cppcheck       make install  PREFIX=/usr/local, DESTDIR=
+#   make format   lay out the C files                make clean    remove build/
 #
 # V=1 shows the commands.
 
@@ -40,19 +41,25 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/
 PROG_TESTS := $(patsubst tests/prog/%.c,$(B)/tests/prog/%,$(wildcard tests/prog/*_test.c))
 TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c))
 
-.PHONY: all tests tools setup demo check bench lint format clean
+.PHONY: all tests tools setup demo check bench lint format install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
 all: $(B)/kphi
 
-$(B)/kphi: $(OBJECTS)
+$(B)/kphi: $(OBJECTS) $(B)/objects
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(OBJECTS) $(LDLIBS)
+
+# Written only when the list changes, so that a source file that went away is linked out, too.
+$(B)/objects: FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)echo '$(OBJECTS)' | cmp -s - $@ || echo '$(OBJECTS)' > $@
+FORCE:
 
 # --- the kernel side ------------------------------------------------------------------------------------------------
 
-$(B)/bpf/%.bpf.o: bpf/%.bpf.c
+$(B)/bpf/%.bpf.o: bpf/%.bpf.c Makefile
 	$(call say,BPF,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
@@ -74,12 +81,12 @@ $(B)/gen/abi.h: include/kphi/counters.h include/kphi/maps.h
 $(B)/obj/user/core/%.o $(B)/asan/user/core/%.o: EXTRA = $(CORE_CFLAGS)
 $(B)/asan/user/core/%.o: EXTRA =
 
-$(B)/obj/%.o: %.c | $(GENERATED)
+$(B)/obj/%.o: %.c Makefile | $(GENERATED)
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(EXTRA) -MMD -MP -c -o $@ $<
 
-$(B)/asan/%.o: %.c | $(GENERATED)
+$(B)/asan/%.o: %.c Makefile | $(GENERATED)
 	$(call say,ASAN,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(SANITIZE) -MMD -MP -c -o $@ $<
@@ -130,6 +137,14 @@ lint: $(GENERATED)
 
 format:
 	$(Q)clang-format -i $(OURS)
+
+PREFIX ?= /usr/local
+
+install: all
+	$(Q)install -D -m 0755 $(B)/kphi $(DESTDIR)$(PREFIX)/sbin/kphi
+
+uninstall:
+	$(Q)rm -f $(DESTDIR)$(PREFIX)/sbin/kphi
 
 clean:
 	$(call say,CLEAN,$(B))

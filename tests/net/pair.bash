@@ -1,22 +1,23 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# A sender in namespace a, an observer in namespace b: what most tests of the packet path begin with. Source it instead of
-# lib.sh.
+# A sender in namespace a, an observer in namespace b: what most tests of the packet path begin with. Source it
+# instead of lib.sh.
 
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# pair [WORD...]: a (10.0.0.1) and b (10.0.0.2) joined by a cable, kphi listening on b's end (`net attach` gets the words)
+# a (10.0.0.1) and b (10.0.0.2) joined by a cable, kphi listening on b's end
 pair() {
 	ns_add a
 	ns_add b
 	veth_pair a eth0 10.0.0.1/24 b eth0 10.0.0.2/24
 	meet eth0 10.0.0.2
-	attach b eth0 "$@"
+	attach b eth0
 }
 
-# bad_cable N WORD...: eth$N of a (10.0.N.1) and of b (10.0.N.2) joined by what build/tools/impair makes of the words, kphi
-# listening. The relay goes ahead of other processes: on a busy machine its wait for a turn would be a delay nobody asked for.
+# bad_cable N WORD...: eth$N of a (10.0.N.1) and of b (10.0.N.2) joined by what build/tools/impair makes of the words,
+# kphi listening. The relay goes ahead of other processes: on a busy machine its wait for a turn would be a delay that
+# nobody asked for.
 bad_cable() {
 	[ -n "${namespaces[relay]-}" ] || ns_add relay
 	veth_pair a "eth$1" "10.0.$1.1/24" relay "left$1" -
@@ -32,7 +33,7 @@ cable_count() {
 	tail -n 1 "$(log_of "cable$1")" | jq ".rightward | $2"
 }
 
-# meet DEV ADDR: a learns where the other end is. Until then its kernel keeps datagrams back and sends them in one burst.
+# meet DEV ADDR: a learns where the other end is. Until then its kernel keeps datagrams back, to send them in one burst.
 meet() {
 	eventually 10 in_ns a ping -c 1 -W 1 -I "$1" "$2"
 	eventually 10 in_ns a ping -c 1 -W 1 -I "$1" "$(v6 "$2")"
@@ -59,9 +60,10 @@ ended() {
 	stop "$1"
 }
 
-# sent [NS]: UDP datagrams that left a namespace, IPv4 and IPv6, as its kernel counts them: kphi is not asked
+# sent: UDP datagrams that left a, IPv4 and IPv6, as its kernel counts them: kphi is not asked
 sent() {
-	in_ns "${1:-a}" awk '
+	# shellcheck disable=SC2016 # awk's own dollars
+	in_ns a awk '
 		$1 == "Udp:" && !column { for (i = 2; i <= NF; i++) if ($i == "OutDatagrams") column = i; next }
 		$1 == "Udp:" || $1 == "Udp6OutDatagrams" { n += $1 == "Udp:" ? $column : $2 }
 		END { print n + 0 }' /proc/net/snmp /proc/net/snmp6
@@ -97,15 +99,17 @@ beats_reach() { # NAME N
 	[ "$(peer_field "$1" beats)" -ge "$2" ]
 }
 
-# look: reads all peers all the time in the background; each reading is a line of JSON in $(log_of look)
+# look: reads all peers all the time in the background; $WORK/readings gets a line of JSON for each reading
 look() {
+	# The trap lets a reading be finished.
 	# shellcheck disable=SC2016 # expanded inside
-	start look bash -c 'while "$KPHI" --pin "$KPHI_PIN" -j peer show; do sleep 0.02; done'
+	start look bash -c 'trap exit TERM; while "$KPHI" --pin "$KPHI_PIN" -j peer show; do sleep 0.02; done > "$1"' look \
+		"$WORK/readings"
 }
 
 # readings NAME FILTER: jq over the array of what was read of a peer
 readings() {
-	jq -s --arg name "$1" "flatten | map(select(.name == \$name)) | $2" "$(log_of look)"
+	jq -s --arg name "$1" "flatten | map(select(.name == \$name)) | $2" "$WORK/readings"
 }
 
 # never_suspect NAME: no reading of it was `suspect`, and there were readings while it was up

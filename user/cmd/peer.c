@@ -16,7 +16,9 @@
 static const char *const models[] = {"normal", "akka", "exponential", NULL}; /* enum kphi_model */
 
 #define INTERVAL_MIN_NS 1000ULL
-#define INTERVAL_MAX_NS (KPHI_INTERVAL_MAX_NS / KPHI_CAP_INTERVALS)
+#define INTERVAL_MAX_NS 7200000000000ULL /* 2 h */
+#define SETTING_MAX_NS                                                                                       \
+	86400000000000ULL /* a day; windows hold intervals of up to KPHI_INTERVAL_MAX_NS, 39 h */
 
 struct add {
 	uint8_t id[16], from[16];
@@ -40,11 +42,11 @@ static const struct option_spec add_specs[] = {
 	{"model", OPT_CHOICE, offsetof(struct add, model), OPT_NO_HAS, .choices = models,
 	 .help = "how its silence is judged; normal if not said"},
 	{"min-std", OPT_DURATION, offsetof(struct add, min_std_ns), offsetof(struct add, has_min_std),
-	 .max = KPHI_INTERVAL_MAX_NS, .help = "floor of the standard deviation; interval / 10 if not said"},
+	 .max = SETTING_MAX_NS, .help = "floor of the standard deviation; interval / 10 if not said"},
 	{"pause", OPT_DURATION, offsetof(struct add, pause_ns), offsetof(struct add, has_pause),
-	 .max = KPHI_INTERVAL_MAX_NS, .help = "acceptable pause on top of the mean; 3 intervals if not said"},
+	 .max = SETTING_MAX_NS, .help = "acceptable pause on top of the mean; 3 intervals if not said"},
 	{"max-interval", OPT_DURATION, offsetof(struct add, max_interval_ns), OPT_NO_HAS,
-	 .min = INTERVAL_MIN_NS, .max = KPHI_INTERVAL_MAX_NS,
+	 .min = INTERVAL_MIN_NS, .max = SETTING_MAX_NS,
 	 .help = "longer intervals are not learned; 10 intervals if not said"},
 	{"host", OPT_NAME, offsetof(struct add, host), OPT_NO_HAS, .value = "LABEL",
 	 .help = "the host it runs on, to group several streams"},

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""capture.py CAPTURE WINDOW
+
+Finds the intervals of `kphi -j peer window` (file WINDOW) among those between the packets of a capture (file CAPTURE,
+pcap with nanoseconds) and prints JSON: how many, the mean of both in ns, and the largest difference between two that
+belong together.
+"""
+import json
+import struct
+import sys
+
+MAGIC_NANOSECONDS = 0xA1B23C4D
+
+
+def stamps(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    order = "<" if struct.unpack("<I", data[:4])[0] == MAGIC_NANOSECONDS else ">"
+    if struct.unpack(order + "I", data[:4])[0] != MAGIC_NANOSECONDS:
+        sys.exit(f"{path}: not a capture with nanoseconds")
+    at = 24
+    while at + 16 <= len(data):
+        seconds, nanoseconds, captured, _ = struct.unpack(order + "IIII", data[at:at + 16])
+        yield seconds * 10**9 + nanoseconds
+        at += 16 + captured
+
+
+def distance(place):
+    return sum(abs(a - b) for a, b in zip(heard, seen[place:]))
+
+
+times = list(stamps(sys.argv[1]))
+seen = [b - a for a, b in zip(times, times[1:])]
+with open(sys.argv[2]) as file:
+    heard = json.load(file)["intervals_ns"]
+if not heard or len(seen) < len(heard):
+    sys.exit(f"{len(heard)} intervals heard, {len(seen)} captured: nothing to compare")
+place = min(range(len(seen) - len(heard) + 1), key=distance)
+same = seen[place:place + len(heard)]
+print(json.dumps({
+    "intervals": len(heard),
+    "kphi_mean_ns": round(sum(heard) / len(heard)),
+    "capture_mean_ns": round(sum(same) / len(same)),
+    "largest_difference_ns": max(abs(a - b) for a, b in zip(heard, same)),
+}))
