@@ -23,9 +23,11 @@
 
 struct model {
 	enum kphi_state state;
-	uint64_t epoch, last, since, stale_at, copy;
+	uint64_t epoch, last, since, stale_at, copy; /* epoch: while waiting, the floor */
 	uint64_t beats, duplicates, reordered, stale, restarts, capped, retuned, inverted, unlearned;
 	uint16_t cpu;
+	uint32_t device, other_device;
+	uint64_t other_at;
 	struct kphi_beat said; /* the last message believed */
 	struct sequence_model sequence;
 	struct window_model window;
@@ -53,6 +55,15 @@ static void model_refuse(struct model *m, enum kphi_counter why, uint64_t now)
 	}
 }
 
+/* Is this stall long enough for the peer to care? */
+static bool model_cares(const struct model *m, uint64_t stall)
+{
+	uint64_t least =
+		m->settings.set & KPHI_SET_MIN_STD ? m->settings.min_std_ns : m->window.interval_ns / 10;
+
+	return stall >= least;
+}
+
 static uint32_t model_arrival(struct model *m, const struct kphi_beat *b, bool learn)
 {
 	uint64_t draining = m->window.interval_ns > 100 * MS ? m->window.interval_ns : 100 * MS;
@@ -62,7 +73,8 @@ static uint32_t model_arrival(struct model *m, const struct kphi_beat *b, bool l
 		m->inverted++;
 		return KPHI_NOTE(stamp_inverted);
 	}
-	if (learn && b->stall_end_ns && m->last < b->stall_end_ns + draining) {
+	if (learn && b->stall_end_ns && m->last < b->stall_end_ns + draining &&
+	    model_cares(m, b->stall_length_ns)) {
 		m->unlearned++;
 		m->window.in_a_row = 0;
 		notes = KPHI_NOTE(unlearned);
@@ -82,7 +94,7 @@ static enum kphi_counter model_judge(struct model *m, const struct kphi_beat *b)
 {
 	bool waiting = m->state == KPHI_WAITING;
 
-	if (!waiting && b->epoch < m->epoch)
+	if (b->epoch < m->epoch)
 		return KPHI_COUNT_stale_epoch;
 	if (b->epoch > m->epoch && b->epoch > b->epoch_limit)
 		return KPHI_COUNT_future_epoch;
@@ -109,6 +121,11 @@ static enum kphi_counter model_take(struct model *m, const struct kphi_beat *b, 
 	enum kphi_counter outcome = b->native ? model_judge(m, b) : KPHI_COUNT_beat;
 
 	*notes = 0;
+	if ((outcome == KPHI_COUNT_beat || outcome == KPHI_COUNT_duplicate) && b->device != m->device) {
+		m->other_device = m->device;
+		m->other_at = b->now_ns;
+		m->device = b->device;
+	}
 	if (outcome != KPHI_COUNT_beat) {
 		model_refuse(m, outcome, b->now_ns);
 		return outcome;
@@ -152,7 +169,9 @@ static void assert_same(const struct model *m, const struct kphi_record *r, cons
 	assert_int_equal(r->stamp_inverted, m->inverted);
 	assert_int_equal(r->unlearned, m->unlearned);
 	assert_int_equal(r->flags, m->said.flags);
-	assert_int_equal(r->timestamp_ms, m->said.timestamp_ms);
+	assert_int_equal(r->device, m->device);
+	assert_int_equal(r->other_device, m->other_device);
+	assert_int_equal(r->other_ns, m->other_at);
 	assert_int_equal(r->cluster_version, m->said.cluster_version);
 	assert_int_equal(r->load_average, m->said.load_average);
 	assert_int_equal(r->available_capacity, m->said.available_capacity);
@@ -164,7 +183,7 @@ static void assert_same(const struct model *m, const struct kphi_record *r, cons
 /* --- unruly senders --- */
 
 struct sender {
-	uint64_t random, now, stall_end, stalled_total;
+	uint64_t random, now, stall_end, stall_length, stalled_total;
 	uint64_t slow; /* so many intervals more are too long */
 	bool native;
 };
@@ -179,11 +198,14 @@ static void some_stamp(struct sender *s, struct kphi_beat *b, uint64_t interval)
 	s->slow -= s->slow > 0;
 	if (!random_below(random, 200)) {
 		s->stall_end = s->now;
-		s->stalled_total += random_below(random, 1000 * MS);
+		s->stall_length = random_below(random, 1000 * MS);
+		s->stalled_total += s->stall_length;
 	}
 	b->now_ns = s->now - (random_below(random, 30) ? 0 : random_below(random, interval));
 	b->stall_end_ns = s->stall_end;
+	b->stall_length_ns = s->stall_length;
 	b->stalled_total_ns = s->stalled_total;
+	b->device = random_below(random, 10) ? 2 : 3;
 	b->cpu = (uint16_t)random_below(random, 4);
 }
 
@@ -221,21 +243,22 @@ static struct kphi_beat some_message(struct sender *s, const struct model *m)
 	if (!random_below(random, 25))
 		b.type = random_below(random, 3) ? KPHI_WIRE_LEAVE : KPHI_WIRE_DOWN;
 	b.flags = (uint8_t)random_below(random, 4);
-	b.timestamp_ms = random_bits(random);
 	b.cluster_version = random_bits(random);
 	b.load_average = (uint32_t)random_bits(random);
 	b.available_capacity = (uint32_t)random_bits(random);
 	return b;
 }
 
-/* As the control program does it. */
-static void reset(struct kphi_record *r, struct model *m, uint64_t now)
+/* As the control program does it. A restored peer has a floor under its epochs. */
+static void reset(struct kphi_record *r, struct model *m, uint64_t now, uint64_t floor)
 {
 	memset(r, 0, sizeof(*r));
+	r->epoch = floor;
 	r->state = KPHI_WAITING;
 	r->since_ns = now;
 	kphi_window_begin(&r->window, &m->settings);
 	model_reset(m, now);
+	m->epoch = floor;
 }
 
 static void live(struct sender *s, struct model *m, uint64_t met[KPHI_COUNTERS])
@@ -243,14 +266,14 @@ static void live(struct sender *s, struct model *m, uint64_t met[KPHI_COUNTERS])
 	struct kphi_record r;
 	uint64_t ring[WINDOW];
 
-	reset(&r, m, s->now);
+	reset(&r, m, s->now, 0);
 	for (int i = 0; i < MESSAGES; i++) {
 		uint32_t notes, expected_notes;
 		struct kphi_beat b;
 		enum kphi_counter expected;
 
 		if (!random_below(&s->random, 500))
-			reset(&r, m, s->now);
+			reset(&r, m, s->now, s->native ? random_below(&s->random, 3) * 10 : 0);
 		b = some_message(s, m);
 		expected = model_take(m, &b, &expected_notes);
 		assert_int_equal(kphi_record_take(&r, &m->settings, ring, WINDOW, &b, &notes), expected);
@@ -281,6 +304,8 @@ static void a_million_messages(void **state)
 		s.now = i % 3 ? 1000000 * MS : 0;
 		s.stall_end = 0;
 		m.settings.interval_ns = i % 5 ? (MS << i % 12) : 0;
+		m.settings.set = i % 6 ? 0 : KPHI_SET_MIN_STD;
+		m.settings.min_std_ns = random_below(&s.random, 1000 * MS);
 		m.settings.max_interval_ns = i % 7 ? 0 : 2 * m.settings.interval_ns;
 		live(&s, &m, met);
 	}
