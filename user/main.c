@@ -21,6 +21,7 @@ static const struct {
 	{"peer", cmd_peer, "who is watched: add, show, their windows"},
 	{"net", cmd_net, "the devices that listen: attach, detach, show"},
 	{"store", cmd_store, "the pinned maps: create, show, purge"},
+	{"guard", cmd_guard, "what this host knows about its own hearing: stalls, blind devices"},
 	{"beat", cmd_beat, "send heartbeats"},
 };
 #define OBJECTS (sizeof(objects) / sizeof(*objects))
