@@ -12,6 +12,8 @@
 #include "core/models.h"
 #include "io/format.h"
 #include "io/parse.h"
+#include "io/utf8.h"
+#include "kernel/clock.h"
 
 static const char *const models[] = {"normal", "akka", "exponential", NULL}; /* enum kphi_model */
 
@@ -19,6 +21,8 @@ static const char *const models[] = {"normal", "akka", "exponential", NULL}; /* 
 #define INTERVAL_MAX_NS 7200000000000ULL /* 2 h */
 #define SETTING_MAX_NS                                                                                       \
 	86400000000000ULL /* a day; windows hold intervals of up to KPHI_INTERVAL_MAX_NS, 39 h */
+
+#define MUTE_MAX_NS 31536000000000000ULL /* 365 days */
 
 struct add {
 	uint8_t id[16], from[16];
@@ -50,6 +54,18 @@ static const struct option_spec add_specs[] = {
 	 .help = "longer intervals are not learned; 10 intervals if not said"},
 	{"host", OPT_NAME, offsetof(struct add, host), OPT_NO_HAS, .value = "LABEL",
 	 .help = "the host it runs on, to group several streams"},
+};
+
+struct mute {
+	uint64_t for_ns;
+	const char *reason; /* or NULL */
+};
+
+static const struct option_spec mute_specs[] = {
+	{"for", OPT_DURATION, offsetof(struct mute, for_ns), OPT_NO_HAS, .required = true, .max = MUTE_MAX_NS,
+	 .help = "how long, from now; it ends by itself, and 0 ends it now"},
+	{"reason", OPT_STRING, offsetof(struct mute, reason), OPT_NO_HAS, .value = "TEXT",
+	 .help = "shown to whoever asks for the peer; at most 47 bytes"},
 };
 
 int peer_name(struct args *args, char *name)
@@ -160,17 +176,16 @@ end:
 	return exit ? exit : say_done(cli, "added", name);
 }
 
-/* del and reset: find the peer by its name, then ask for the generation that was seen. */
-static int with_peer(struct kphi_cli *cli, struct args *args, bool delete)
+/* Finds the peer by its name and asks for a change of the generation that was seen. */
+static int change(struct kphi_cli *cli, const char *name,
+		  int (*ask)(struct session *s, uint32_t slot, uint32_t generation, const void *what),
+		  const void *what)
 {
 	struct kphi_record record;
-	char name[KPHI_NAME_SIZE];
 	struct session s;
 	int64_t slot;
 	int exit;
 
-	if (peer_name(args, name) || args_done(args))
-		return KPHI_EXIT_USAGE;
 	exit = session_read(&s, cli); /* no store: no peer, and none is made for it */
 	session_end(&s);
 	exit = exit ? exit : session_change(&s, cli);
@@ -180,24 +195,115 @@ static int with_peer(struct kphi_cli *cli, struct args *args, bool delete)
 	if (slot < 0 || store_read(&s.store, slot, &record, NULL)) {
 		fail("%s: there is no peer of that name. `kphi peer show` lists them", name);
 		exit = KPHI_EXIT_FAILED;
-	} else if (delete) {
-		exit = session_result(&s,
-				      control_delete(&s.control, &s.store, slot, record.generation, &s.why));
 	} else {
-		exit = session_result(&s, control_reset(&s.control, slot, record.generation, &s.why));
+		exit = session_result(&s, ask(&s, slot, record.generation, what));
 	}
 	session_end(&s);
-	return exit ? exit : say_done(cli, delete ? "deleted" : "reset", name);
+	return exit;
+}
+
+static int ask_delete(struct session *s, uint32_t slot, uint32_t generation, const void *what)
+{
+	(void)what;
+	return control_delete(&s->control, &s->store, slot, generation, &s->why);
+}
+
+static int ask_reset(struct session *s, uint32_t slot, uint32_t generation, const void *what)
+{
+	(void)what;
+	return control_reset(&s->control, slot, generation, &s->why);
+}
+
+static int ask_mute(struct session *s, uint32_t slot, uint32_t generation, const void *what)
+{
+	const struct mute *m = what;
+	uint64_t until_ns = m->for_ns ? clock_monotonic_ns() + m->for_ns : 0;
+
+	return control_mute(&s->control, slot, generation, until_ns, m->reason, &s->why);
 }
 
 static int peer_del(struct kphi_cli *cli, struct args *args)
 {
-	return with_peer(cli, args, true);
+	char name[KPHI_NAME_SIZE];
+	int exit;
+
+	if (peer_name(args, name) || args_done(args))
+		return KPHI_EXIT_USAGE;
+	exit = change(cli, name, ask_delete, NULL);
+	return exit ? exit : say_done(cli, "deleted", name);
 }
 
 static int peer_reset(struct kphi_cli *cli, struct args *args)
 {
-	return with_peer(cli, args, false);
+	char name[KPHI_NAME_SIZE];
+	int exit;
+
+	if (peer_name(args, name) || args_done(args))
+		return KPHI_EXIT_USAGE;
+	exit = change(cli, name, ask_reset, NULL);
+	return exit ? exit : say_done(cli, "reset", name);
+}
+
+/* It is shown on terminals and kept in the store: one line of text, and not a long one. */
+static int check_reason(const struct args *args, const char *reason)
+{
+	size_t size = strlen(reason), taken;
+	uint32_t code;
+
+	if (size >= KPHI_MUTE_REASON) {
+		fail("%s: reason: %zu bytes are too many. It may have %zu", args->where, size,
+		     KPHI_MUTE_REASON - 1);
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < size; i += taken) {
+		taken = utf8_decode(reason + i, size - i, &code);
+		if (taken && !utf8_is_control(code))
+			continue;
+		fail("%s: reason: byte %zu is %s. It may be any line of UTF-8 text", args->where, i + 1,
+		     taken ? "a control character" : "no UTF-8");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int say_muted(struct kphi_cli *cli, const char *name, const struct mute *m)
+{
+	struct out *o;
+
+	if (!m->for_ns)
+		return say_done(cli, "unmuted", name);
+	o = out_new(stdout, cli->mode);
+	out_open_object(o, NULL);
+	out_string(o, "muted", "muted", name);
+	out_duration(o, "for_ns", "for", m->for_ns);
+	out_string(o, "reason", m->reason ? "because of" : NULL, m->reason);
+	out_close_object(o);
+	return out_finish(o) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+}
+
+static int peer_mute(struct kphi_cli *cli, struct args *args)
+{
+	char name[KPHI_NAME_SIZE];
+	struct mute m = {0};
+	int exit;
+
+	if (peer_name(args, name) || options_parse(args, mute_specs, COUNT(mute_specs), &m) ||
+	    (m.reason && check_reason(args, m.reason)))
+		return KPHI_EXIT_USAGE;
+	exit = change(cli, name, ask_mute, &m);
+	return exit ? exit : say_muted(cli, name, &m);
+}
+
+static int peer_unmute(struct kphi_cli *cli, struct args *args)
+{
+	static const struct mute m = {0};
+	char name[KPHI_NAME_SIZE];
+	int exit;
+
+	if (peer_name(args, name) || args_done(args))
+		return KPHI_EXIT_USAGE;
+	exit = change(cli, name, ask_mute, &m);
+	return exit ? exit : say_muted(cli, name, &m);
 }
 
 int cmd_peer(struct kphi_cli *cli, int argc, char **argv)
@@ -211,6 +317,9 @@ int cmd_peer(struct kphi_cli *cli, int argc, char **argv)
 		{"del", peer_del, NULL, 0, "[name] NAME", "stop watching it"},
 		{"reset", peer_reset, NULL, 0, "[name] NAME",
 		 "forget what was heard of it, and accept the sender as it is now, a lower epoch included"},
+		{"mute", peer_mute, mute_specs, COUNT(mute_specs), "NAME",
+		 "maintenance: no verdicts on it for a while; it is recorded all the same"},
+		{"unmute", peer_unmute, NULL, 0, "[name] NAME", "verdicts on it again, from now on"},
 	};
 
 	return command_run(cli, "peer", commands, COUNT(commands), argc, argv);

@@ -7,81 +7,10 @@
 #include <string.h>
 
 #include "cmd/peer.h"
+#include "cmd/peer_view.h"
 #include "cmd/session.h"
-#include "core/policy.h"
-#include "core/silence.h"
 #include "io/format.h"
 #include "kernel/clock.h"
-
-/* One peer at one instant. */
-struct view {
-	struct kphi_record record;
-	struct kphi_peer peer;
-	struct opinion opinion;
-	uint64_t discount_ns;
-	uint64_t now_ns;
-	uint32_t slot;
-};
-
-static void judge(struct view *v, const struct store *s, uint32_t slot, uint64_t now_ns)
-{
-	const struct kphi_tick *tick = &s->ticks[v->record.cpu < s->header->cpus ? v->record.cpu : 0];
-
-	v->slot = slot;
-	v->now_ns = now_ns;
-	v->discount_ns = v->record.state == KPHI_WAITING ? 0 : silence_discount_ns(&v->record, tick, now_ns);
-	policy_judge(&v->opinion, &v->record, &v->peer, tick, POLICY_SUSPECT, now_ns);
-}
-
-static void since(const struct view *v, char text[FORMAT_SIZE])
-{
-	format_duration(v->now_ns > v->record.since_ns ? v->now_ns - v->record.since_ns : 0, text);
-}
-
-/* The reason as a sentence; "" when there is nothing to explain. */
-static void explain(const struct view *v, char *text, size_t size)
-{
-	const struct kphi_record *r = &v->record;
-	char ago[FORMAT_SIZE], interval[FORMAT_SIZE];
-
-	since(v, ago);
-	*text = '\0';
-	switch (v->opinion.reason) {
-	case REASON_NONE:
-		break;
-	case REASON_NO_BEAT:
-		snprintf(text, size, "no beat yet, for %s", ago);
-		break;
-	case REASON_LEFT_EXPIRED:
-		snprintf(text, size, "left %s ago, which is believed for an hour only", ago);
-		break;
-	case REASON_LEARNING:
-		snprintf(text, size, "learning its interval: %u of %d heard", r->window.n, KPHI_LEARN_RUN);
-		break;
-	case REASON_SEED:
-		snprintf(text, size, "judged by its configured interval until two were heard");
-		break;
-	case REASON_DEGRADED:
-		snprintf(text, size, "degraded: its own health check fails");
-		break;
-	case REASON_SILENT:
-		format_duration(v->opinion.silence_ns, interval);
-		snprintf(text, size, "silent for %s: phi has reached 8", interval);
-		break;
-	case REASON_STALE:
-		snprintf(text, size,
-			 "silent, but messages of an older epoch or sequence arrive (current epoch %" PRIu64
-			 "): `kphi peer reset` accepts them",
-			 r->epoch);
-		break;
-	case REASON_LEFT:
-		snprintf(text, size, "left %s ago", ago);
-		break;
-	case REASON_DOWN:
-		snprintf(text, size, "its own watcher declared it down %s ago", ago);
-		break;
-	}
-}
 
 static void say_identity(struct out *o, const struct kphi_peer *p, bool detail)
 {
@@ -138,10 +67,30 @@ static void say_float(struct out *o, const char *key, const char *title, uint32_
 
 static void say_last_message(struct out *o, const struct kphi_record *r, bool detail)
 {
-	out_bool(o, "degraded", NULL, r->flags & KPHI_WIRE_DEGRADED);
+	bool degraded = r->flags & KPHI_WIRE_DEGRADED;
+
+	out_bool(o, "degraded", detail && degraded ? "degraded" : NULL, degraded);
 	say_float(o, "load_average", detail ? "load average" : NULL, r->load_average);
 	say_float(o, "available_capacity", detail ? "available capacity" : NULL, r->available_capacity);
 	out_u64(o, "cluster_version", NULL, r->cluster_version);
+}
+
+/* What withholds a verdict on it; people read it in the reason. */
+static void say_withheld(struct out *o, const struct view *v)
+{
+	if (v->muted) {
+		out_u64(o, "muted_until_ns", NULL, v->peer.mute_until_ns);
+		out_duration(o, "muted_for_ns", NULL, v->peer.mute_until_ns - v->now_ns);
+		out_string(o, "mute_reason", NULL, *v->peer.mute_reason ? v->peer.mute_reason : NULL);
+	} else {
+		out_null(o, "muted_until_ns", NULL);
+		out_null(o, "muted_for_ns", NULL);
+		out_null(o, "mute_reason", NULL);
+	}
+	if (v->grace.until_ns)
+		out_duration(o, "grace_for_ns", NULL, v->grace.until_ns - v->now_ns);
+	else
+		out_null(o, "grace_for_ns", NULL);
 }
 
 static void say_judgement(struct out *o, const struct view *v, bool detail)
@@ -167,14 +116,15 @@ static void say_judgement(struct out *o, const struct view *v, bool detail)
 static void say_peer(struct out *o, const struct view *v, bool detail)
 {
 	const struct kphi_window *w = &v->record.window;
-	char reason[256];
+	char reason[VIEW_REASON];
 
-	explain(v, reason, sizeof(reason));
+	view_explain(v, reason, sizeof(reason));
 	out_string(o, "name", detail ? "peer" : "PEER", v->peer.name);
 	out_string(o, "host", detail && *v->peer.host ? "host" : NULL, *v->peer.host ? v->peer.host : NULL);
 	say_identity(o, &v->peer, detail);
-	out_string(o, "state", detail ? "state" : "STATE", policy_state_name(v->opinion.state));
+	out_string(o, "state", detail ? "state" : "STATE", view_state(v));
 	say_judgement(o, v, detail);
+	say_withheld(o, v);
 	out_u64(o, "samples", detail ? "samples" : NULL, w->n);
 	out_duration(o, "mean_ns", detail ? "mean" : "MEAN", window_mean_ns(w));
 	out_duration(o, "stddev_ns", detail ? "standard deviation" : "STDDEV", window_stddev_ns(w));
@@ -208,8 +158,8 @@ static int show_all(struct kphi_cli *cli, const struct session *s)
 		}
 		if (v.record.state == KPHI_FREE)
 			continue;
-		judge(&v, &s->store, slot, now);
-		suspect |= v.opinion.state == PEER_SUSPECT;
+		view_judge(&v, &s->store, slot, now);
+		suspect |= view_is_suspect(&v);
 		out_open_row(o);
 		say_peer(o, &v, false);
 		out_close_row(o);
@@ -249,14 +199,14 @@ static int show_one(struct kphi_cli *cli, const struct session *s, const char *n
 		return exit;
 	if (store_read(&s->store, slot, &v.record, &v.peer))
 		return busy(name);
-	judge(&v, &s->store, slot, clock_monotonic_ns());
+	view_judge(&v, &s->store, slot, clock_monotonic_ns());
 	o = out_new(stdout, cli->mode);
 	out_open_object(o, NULL);
 	say_peer(o, &v, true);
 	out_close_object(o);
 	if (out_finish(o))
 		return KPHI_EXIT_FAILED;
-	return v.opinion.state == PEER_SUSPECT && cli->exit_status ? KPHI_EXIT_SUSPECT : KPHI_EXIT_OK;
+	return view_is_suspect(&v) && cli->exit_status ? KPHI_EXIT_SUSPECT : KPHI_EXIT_OK;
 }
 
 int peer_show(struct kphi_cli *cli, struct args *args)

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* One peer at one instant, as it is judged without a daemon. */
+#ifndef KPHI_CMD_PEER_VIEW_H
+#define KPHI_CMD_PEER_VIEW_H
+
+#include "core/grace.h"
+#include "core/policy.h"
+#include "kernel/store.h"
+
+#define VIEW_REASON 512
+
+struct view {
+	struct kphi_record record;
+	struct kphi_peer peer;
+	struct opinion opinion;
+	struct grace grace;
+	uint64_t discount_ns; /* how long this host was stalled during the silence, and counts that off */
+	uint64_t now_ns;
+	uint32_t slot;
+	bool muted;
+};
+
+/* Fills in the rest; `record` and `peer` have been read from `slot`. */
+void view_judge(struct view *v, const struct store *s, uint32_t slot, uint64_t now_ns);
+
+/* The name of its policy state, save for "held": it would be suspect, but is in grace after a stall of this
+ * host; and "degraded": it is up, but its own health check fails. */
+const char *view_state(const struct view *v);
+
+/* Is that a verdict to act on? Not while it is held or muted. */
+bool view_is_suspect(const struct view *v);
+
+/* Why it is in this state, as sentences with semicolons between; "" when there is nothing to explain. */
+void view_explain(const struct view *v, char *text, size_t size);
+
+#endif
