@@ -135,18 +135,44 @@ q32_t estimate_phi(const struct kphi_estimate *e, uint64_t silence_ns)
 	}
 }
 
-uint64_t estimate_silence(const struct kphi_estimate *e, q32_t threshold)
+void threshold_prepare_model(struct threshold *t, q32_t phi, uint8_t model)
 {
-	if (!threshold)
+	t->phi = phi;
+	if (!phi || phi > PHI_MAX || model == KPHI_MODEL_EXPONENTIAL)
+		return;
+	if (model == KPHI_MODEL_AKKA)
+		t->z40[KPHI_MODEL_AKKA] = phi_akka_inverse(phi);
+	else
+		t->z40[KPHI_MODEL_NORMAL] = phi_normal_inverse(phi);
+}
+
+void threshold_prepare(struct threshold *t, q32_t phi)
+{
+	*t = (struct threshold){.phi = phi};
+	for (uint8_t model = 0; model < KPHI_MODELS; model++)
+		threshold_prepare_model(t, phi, model);
+}
+
+uint64_t estimate_silence_at(const struct kphi_estimate *e, const struct threshold *t)
+{
+	if (!t->phi)
 		return 0;
-	if (threshold > PHI_MAX)
+	if (t->phi > PHI_MAX)
 		return UINT64_MAX;
 	switch (e->model) {
 	case KPHI_MODEL_AKKA:
-		return z40_to_silence(e, phi_akka_inverse(threshold));
+		return z40_to_silence(e, t->z40[KPHI_MODEL_AKKA]);
 	case KPHI_MODEL_EXPONENTIAL:
-		return phi_exponential_inverse(threshold, e->n, e->sum_ns);
+		return phi_exponential_inverse(t->phi, e->n, e->sum_ns);
 	default:
-		return z40_to_silence(e, phi_normal_inverse(threshold));
+		return z40_to_silence(e, t->z40[KPHI_MODEL_NORMAL]);
 	}
+}
+
+uint64_t estimate_silence(const struct kphi_estimate *e, q32_t threshold)
+{
+	struct threshold t = {0};
+
+	threshold_prepare_model(&t, threshold, e->model);
+	return estimate_silence_at(e, &t);
 }

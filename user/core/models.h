@@ -45,6 +45,22 @@ q32_t estimate_phi(const struct kphi_estimate *e, uint64_t silence_ns);
  */
 uint64_t estimate_silence(const struct kphi_estimate *e, q32_t threshold);
 
+/*
+ * A threshold made ready: where the curve of a model reaches it does not depend on the window, and finding
+ * that is all the work of estimate_silence(). Whoever asks about many peers, or one many times, prepares it
+ * once.
+ */
+struct threshold {
+	q32_t phi;
+	int64_t z40[KPHI_MODELS]; /* of the models that judge by z, if 0 < phi <= PHI_MAX */
+};
+
+void threshold_prepare(struct threshold *t, q32_t phi); /* for every model */
+void threshold_prepare_model(struct threshold *t, q32_t phi, uint8_t model); /* for this one only */
+
+/* estimate_silence(e, t->phi) by one division; t is prepared for the estimate's model. */
+uint64_t estimate_silence_at(const struct kphi_estimate *e, const struct threshold *t);
+
 /* The window's own statistics, without seed, floor or pause; rounded down; 0 for an empty window. */
 uint64_t window_mean_ns(const struct kphi_window *w);
 uint64_t window_stddev_ns(const struct kphi_window *w); /* of the population: divided by n, not by n - 1 */

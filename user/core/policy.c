@@ -28,7 +28,7 @@ static bool stale_talk(const struct kphi_record *r)
 }
 
 static void judge_up(struct opinion *o, const struct kphi_record *r, const struct kphi_peer *p,
-		     q32_t threshold)
+		     const struct threshold *threshold)
 {
 	struct kphi_estimate e;
 	uint64_t reach;
@@ -37,11 +37,11 @@ static void judge_up(struct opinion *o, const struct kphi_record *r, const struc
 		conclude(o, PEER_LEARNING, REASON_LEARNING);
 		return;
 	}
-	reach = estimate_silence(&e, threshold);
+	reach = estimate_silence_at(&e, threshold);
 	o->judged = true;
 	o->phi = estimate_phi(&e, o->silence_ns);
 	o->suspect_in_ns = reach == UINT64_MAX ? reach : reach > o->silence_ns ? reach - o->silence_ns : 0;
-	if (o->phi >= threshold)
+	if (o->phi >= threshold->phi)
 		conclude(o, PEER_SUSPECT, stale_talk(r) ? REASON_STALE : REASON_SILENT);
 	else if (r->flags & KPHI_WIRE_DEGRADED)
 		conclude(o, PEER_UP, REASON_DEGRADED);
@@ -49,8 +49,8 @@ static void judge_up(struct opinion *o, const struct kphi_record *r, const struc
 		conclude(o, PEER_UP, r->window.n < 2 ? REASON_SEED : REASON_NONE);
 }
 
-void policy_judge(struct opinion *o, const struct kphi_record *r, const struct kphi_peer *p,
-		  const struct kphi_tick *tick, q32_t threshold, uint64_t now_ns)
+void policy_judge_at(struct opinion *o, const struct kphi_record *r, const struct kphi_peer *p,
+		     const struct kphi_tick *tick, const struct threshold *threshold, uint64_t now_ns)
 {
 	*o = (struct opinion){.suspect_in_ns = UINT64_MAX};
 	if (r->state == KPHI_WAITING) {
@@ -66,4 +66,13 @@ void policy_judge(struct opinion *o, const struct kphi_record *r, const struct k
 		conclude(o, PEER_WAITING, REASON_LEFT_EXPIRED);
 	else
 		conclude(o, PEER_LEFT, REASON_LEFT);
+}
+
+void policy_judge(struct opinion *o, const struct kphi_record *r, const struct kphi_peer *p,
+		  const struct kphi_tick *tick, q32_t threshold, uint64_t now_ns)
+{
+	struct threshold t = {0};
+
+	threshold_prepare_model(&t, threshold, p->model);
+	policy_judge_at(o, r, p, tick, &t, now_ns);
 }

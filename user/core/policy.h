@@ -47,6 +47,10 @@ struct opinion {
 void policy_judge(struct opinion *o, const struct kphi_record *record, const struct kphi_peer *peer,
 		  const struct kphi_tick *tick, q32_t threshold, uint64_t now_ns);
 
+/* The same for whoever judges many peers: the threshold is prepared once, for every model. */
+void policy_judge_at(struct opinion *o, const struct kphi_record *record, const struct kphi_peer *peer,
+		     const struct kphi_tick *tick, const struct threshold *threshold, uint64_t now_ns);
+
 /* "waiting", "learning", "up", "suspect", "left", "down" */
 const char *policy_state_name(enum peer_state state);
 
