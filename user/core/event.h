@@ -54,6 +54,7 @@ enum event_cause {
 	CAUSE_HOOK, /* blind, sighted */
 	CAUSE_BEGUN,
 	CAUSE_ENDED, /* degraded, mute, carrier, hook */
+	CAUSE_MUTE, /* release: verdicts were switched off */
 	CAUSES,
 };
 
