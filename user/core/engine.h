@@ -8,6 +8,24 @@
  * if nothing arrived. Beats do not touch it; when it expires the record is read again and the entry moves.
  * Hints (a watched peer's beat, a new epoch, leave, down, flags) make the engine look earlier; a lost hint is
  * repaired by engine_repair().
+ *
+ * Rules beyond the design's, or where it leaves a choice:
+ *
+ *   - A look publishes the verdict first, then its events; all it changes has one token.
+ *   - A consumer for whom a peer has too few samples (min_samples, or the interval is still being learned)
+ * suspects it after a silence of five intervals, but at least a minute: who dies in infancy is found too.
+ *   - A suspicion that stands when a mute begins stays; it may end by a beat, but none begins. The verdict is
+ * UNKNOWN.
+ *   - One that stands when blindness begins stays as well: it was reached while this host could hear.
+ *   - A hold keeps its cause while that lasts. All holds of one silence together are bounded, by hold_max_ns,
+ * and those by stalls by ten intervals from the beginning of the grace in which the first began.
+ *   - Peers that have been suspect for longer than hold_max_ns are not counted as overdue, nor as judged:
+ * deaths of last week are no evidence about this host today.
+ *   - The count of overdue peers is up to 4 us old for each peer in it (0.4 s for 100,000).
+ *   - A peer that was never heard is not counted, so only a stall holds its first-beat deadline.
+ *   - A look at a new engine announces what goes on (blind, mute, hold, suspect), not what has happened
+ * (leave, down, restart); after engine_recall() it also announces what happened since the last daemon's last
+ * verdict.
  */
 #ifndef KPHI_CORE_ENGINE_H
 #define KPHI_CORE_ENGINE_H
@@ -72,24 +90,36 @@ void engine_free(struct engine *e);
 void engine_recall(struct engine *e, uint32_t slot, const struct kphi_verdict *verdict);
 
 /* A changed configuration: what has not changed is not announced again. `map[i]`: the old consumer's new
- * index, or -1. */
-void engine_configure(struct engine *e, const struct engine_config *config, const int map[ENGINE_CONSUMERS],
+ * index, or -1. False if there is no memory: the old one stays in force. */
+bool engine_configure(struct engine *e, const struct engine_config *config, const int map[ENGINE_CONSUMERS],
 		      uint64_t now_ns);
 
-/* Look at one slot; at every slot (start, reload, once a second while anything is held or suspect); at all
- * that is due. */
+/* Look at one slot; at all that is due. */
 void engine_look(struct engine *e, uint32_t slot, uint64_t now_ns);
-void engine_scan(struct engine *e, uint64_t now_ns);
 void engine_advance(struct engine *e, uint64_t now_ns);
+
+/*
+ * Look at every slot: at the start, and whenever something changed that no hint tells of, that is what
+ * `hearing` and `consumers` answer, a mute, a peer that was added, deleted or reset.
+ */
+void engine_scan(struct engine *e, uint64_t now_ns);
+
+/* Look at those that somebody suspects, or that are held, blind, or silent while muted: once a second while
+ * there are any, because a hint may have been lost. */
+void engine_repair(struct engine *e, uint64_t now_ns);
 
 /* When engine_advance() wants to be called next; UINT64_MAX: never. */
 uint64_t engine_next_ns(const struct engine *e);
 
-/* Slots with a suspicion or a hold: while there are any, the caller scans once a second. */
+/* How many there are that engine_repair() would look at. */
 uint32_t engine_unsettled(const struct engine *e);
 
-/* A hold or a suspicion as `kphi guard show` and the socket's "current state" tell it: calls event() for
- * each. */
+/* Once a second: the stalls that have ended since the last time as `stall` events, and `blind_stall` when
+ * more than half of a CPU's last minute was stalled. */
+void engine_observe_ticks(struct engine *e, const struct kphi_tick *ticks, uint32_t cpus, uint64_t now_ns);
+
+/* Every suspicion, hold, blindness and mute as `kphi guard show` and the socket's "current state" tell it:
+ * calls say() for each, with the token that was published. */
 void engine_recite(struct engine *e, uint64_t now_ns, void (*say)(void *context, const struct event *event),
 		   void *context);
 

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Consumers: who suspects the peer now, who trusts it again, whose suspicion is withheld, and until when. */
+#include "core/engine_state.h"
+
+/* The arrival that a suspicion follows; of a peer that was never heard, its add or reset. */
+static uint64_t heard_ns(const struct look *l)
+{
+	return l->record.state == KPHI_WAITING ? l->record.since_ns : l->record.last_ns;
+}
+
+void look_trust(struct look *l, uint32_t mask, enum event_cause cause)
+{
+	mask &= l->slot->suspects;
+	FOR_EACH_BIT(c, mask)
+	{
+		tell_consumer(l, EVENT_trust, cause, c, look_suspicion(l, c)->since_ns);
+	}
+	l->slot->suspects &= ~mask;
+}
+
+void look_release(struct look *l, uint32_t mask, enum event_cause cause)
+{
+	mask &= look_held(l);
+	FOR_EACH_BIT(c, mask)
+	{
+		tell_consumer(l, EVENT_release, cause, c, l->slot->hold_ns);
+	}
+	/* Fewer are overdue now: those that are held for being many may have to be judged. */
+	if (l->slot->correlated & mask)
+		hold_recheck_at(l->e, l->now_ns);
+	l->slot->stalled &= ~mask;
+	l->slot->correlated &= ~mask;
+}
+
+static uint64_t first_beat_ns(const struct look *l)
+{
+	uint64_t interval_ns = l->record.window.interval_ns;
+
+	return interval_ns ? interval_ns * ENGINE_FIRST_BEAT_INTERVALS : ENGINE_FIRST_BEAT_NS;
+}
+
+/* On too few samples phi says nothing. But a peer that dies in its infancy has to be found some day. */
+static uint64_t infant_ns(const struct look *l)
+{
+	return first_beat_ns(l) > ENGINE_FIRST_BEAT_NS ? first_beat_ns(l) : ENGINE_FIRST_BEAT_NS;
+}
+
+static bool by_phi(const struct look *l, const struct consumer *consumer)
+{
+	return l->judged && l->record.window.n >= consumer->min_samples;
+}
+
+/* The silence from which on this consumer suspects the peer. */
+static uint64_t reach_ns(const struct look *l, uint32_t c)
+{
+	if (!by_phi(l, &l->e->config.consumer[c]))
+		return infant_ns(l);
+	return estimate_silence_at(&l->estimate, &l->e->threshold[c]);
+}
+
+static uint64_t deadline_ns(const struct look *l, uint64_t reach)
+{
+	return later(l->from_ns + l->discount_ns, reach);
+}
+
+/*
+ * The last daemon's verdict says nothing of shadows. What was due while it lived it has told them, and it is
+ * not told again.
+ */
+static bool was_told(const struct look *l, uint32_t c, enum event_cause cause)
+{
+	return l->slot->flags & SLOT_RECALLED && l->e->shadows & 1U << c && cause == CAUSE_SILENCE &&
+	       deadline_ns(l, reach_ns(l, c)) <= l->e->alive_ns;
+}
+
+static void convict(struct look *l, uint32_t mask, enum event_cause cause)
+{
+	struct slot *s = l->slot;
+
+	FOR_EACH_BIT(c, mask)
+	{
+		*look_suspicion(l, c) = (struct suspicion){.since_ns = l->now_ns, .heard_ns = heard_ns(l)};
+		if (!s->suspects)
+			s->suspect_ns = l->now_ns;
+		s->suspects |= 1U << c;
+		if (!was_told(l, c, cause))
+			tell_consumer(l, EVENT_suspect, cause, c, l->now_ns);
+	}
+}
+
+/* Trust returns with a beat, and only if what is thought of the silence after it is clear of doubt. */
+static void recover(struct look *l)
+{
+	uint32_t clear = 0;
+	q32_t phi = l->slot->suspects && l->judged ? estimate_phi(&l->estimate, l->silence_ns) : 0;
+
+	FOR_EACH_BIT(c, l->slot->suspects)
+	{
+		const struct consumer *consumer = &l->e->config.consumer[c];
+
+		if (l->record.last_ns <= look_suspicion(l, c)->heard_ns)
+			continue;
+		if (l->judged ? phi <= consumer->clear && phi < consumer->suspect
+			      : l->silence_ns < infant_ns(l))
+			clear |= 1U << c;
+	}
+	look_trust(l, clear, CAUSE_BEAT);
+}
+
+/* --- holds --- */
+
+/* What there is against this host, as far as it was asked for. */
+struct evidence {
+	bool bound; /* this silence has been held as long as any may be */
+	bool correlated;
+	struct grace grace;
+};
+
+static void hold(struct look *l, uint32_t c, enum event_cause cause)
+{
+	struct slot *s = l->slot;
+
+	if (!s->hold_ns || s->hold_from_ns != l->from_ns) {
+		s->hold_ns = l->now_ns;
+		s->hold_from_ns = l->from_ns;
+		s->grace_bound_ns = 0;
+	}
+	if (cause == CAUSE_STALL) {
+		s->stalled |= 1U << c;
+	} else {
+		s->correlated |= 1U << c;
+		hold_recheck_at(l->e, l->now_ns + ENGINE_RECHECK_NS);
+	}
+	if (!(s->flags & SLOT_RECALLED && s->published == KPHI_VERDICT_HELD))
+		tell_consumer(l, EVENT_hold, cause, c, s->hold_ns);
+}
+
+/* A hold keeps its cause as long as that lasts, so that two causes at once do not make it flicker. */
+static enum event_cause withheld(const struct look *l, uint32_t c, const struct evidence *against)
+{
+	if (against->bound)
+		return CAUSE_NONE;
+	if (l->slot->correlated & 1U << c && against->correlated)
+		return CAUSE_CORRELATED;
+	if (against->grace.until_ns)
+		return CAUSE_STALL;
+	return against->correlated && l->e->config.consumer[c].correlated ? CAUSE_CORRELATED : CAUSE_NONE;
+}
+
+static void resolve_one(struct look *l, uint32_t c, bool due, enum event_cause cause,
+			const struct evidence *against)
+{
+	uint32_t bit = 1U << c;
+	enum event_cause now = withheld(l, c, against);
+	enum event_cause was = l->slot->stalled & bit      ? CAUSE_STALL
+			       : l->slot->correlated & bit ? CAUSE_CORRELATED
+							   : CAUSE_NONE;
+
+	if (was && was != now)
+		look_release(l, bit, against->bound ? CAUSE_BOUND : was);
+	if (due && now && was != now)
+		hold(l, c, now);
+	if (due && !now)
+		convict(l, bit, cause);
+	if (l->slot->stalled & bit)
+		look_again_at(l, against->grace.until_ns);
+	if (look_held(l) & bit)
+		look_again_at(l, hold_bound_ns(l));
+}
+
+/* Consumers in `due` would suspect the peer now. Do they, or does the evidence turn against this host? */
+static void resolve(struct look *l, uint32_t due, enum event_cause cause)
+{
+	struct slot *s = l->slot;
+	struct evidence against = {0};
+	uint32_t wanted = due | look_held(l), believers = s->correlated;
+
+	if (!wanted)
+		return;
+	against.bound = l->now_ns >= hold_bound_ns(l);
+	if (!against.bound) {
+		against.grace = hold_grace(l);
+		FOR_EACH_BIT(c, wanted)
+		{
+			if (!against.grace.until_ns && l->e->config.consumer[c].correlated)
+				believers |= 1U << c;
+		}
+		if (cause == CAUSE_SILENCE && believers)
+			against.correlated = hold_correlated(l->e, l->now_ns);
+	}
+	FOR_EACH_BIT(c, wanted)
+	{
+		resolve_one(l, c, due & 1U << c, cause, &against);
+	}
+	if (s->stalled && !s->grace_bound_ns && against.grace.begin_ns)
+		s->grace_bound_ns = later(against.grace.begin_ns, hold_grace_most_ns(l));
+}
+
+/* --- states --- */
+
+static void judge_up(struct look *l)
+{
+	struct slot *s = l->slot;
+	uint32_t due = 0;
+
+	recover(l);
+	FOR_EACH_BIT(c, s->cares & ~s->suspects)
+	{
+		uint64_t reach = reach_ns(l, c);
+
+		if (l->silence_ns >= reach)
+			due |= 1U << c;
+		else if (!l->muted && !s->blind)
+			look_again_at(l, deadline_ns(l, reach));
+	}
+	if (l->muted || s->blind)
+		l->overdue = due;
+	else
+		resolve(l, due, CAUSE_SILENCE);
+}
+
+/* What the last daemon has told while it lived, if it was in a position to. */
+static bool never_was_told(const struct look *l, uint64_t deadline)
+{
+	return l->slot->flags & SLOT_RECALLED && deadline <= l->e->alive_ns &&
+	       l->slot->published == KPHI_VERDICT_UNKNOWN && !l->muted;
+}
+
+/* The first beat is due if somebody listens. */
+static void judge_waiting(struct look *l)
+{
+	struct slot *s = l->slot;
+	uint32_t due = s->cares & ~s->suspects;
+	uint64_t deadline = deadline_ns(l, first_beat_ns(l));
+	struct grace grace;
+
+	if (!l->hearing.since_ns || s->blind)
+		return;
+	if (l->now_ns < deadline) {
+		look_again_at(l, deadline);
+		return;
+	}
+	if (l->muted) {
+		l->overdue = due;
+		return;
+	}
+	grace = hold_grace(l);
+	if (grace.until_ns)
+		look_again_at(l, grace.until_ns);
+	else if (s->never_ns != l->record.since_ns) {
+		s->never_ns = l->record.since_ns;
+		if (!never_was_told(l, deadline))
+			tell(l, EVENT_never_heard, CAUSE_NONE);
+	}
+	resolve(l, due, CAUSE_NEVER_HEARD);
+}
+
+void look_judge(struct look *l)
+{
+	switch (l->record.state) {
+	case KPHI_WAITING:
+		judge_waiting(l);
+		break;
+	case KPHI_UP:
+		judge_up(l);
+		break;
+	case KPHI_DOWN:
+		if (l->muted)
+			l->overdue = l->slot->cares & ~l->slot->suspects;
+		else
+			convict(l, l->slot->cares & ~l->slot->suspects, CAUSE_DECLARED_DOWN);
+		break;
+	default: /* left: believed, and when that expires, nothing is expected either */
+		break;
+	}
+}
