@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Small files that are on disk whole or not at all. */
+#ifndef KPHI_RUN_FILE_H
+#define KPHI_RUN_FILE_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * Replaces the file at `path` and waits until that is on disk. After a crash at any point the path holds the
+ * old bytes or the new ones. 0 or -errno.
+ */
+int file_replace(const char *path, const void *bytes, size_t size);
+
+/* Up to `size` bytes of the file. How many there were, or -errno. */
+ssize_t file_read(const char *path, void *bytes, size_t size);
+
+/* The directories on the way to the file at `path`, made 0755 where they are missing. 0 or -errno. */
+int file_make_parents(const char *path);
+
+/* The directory itself and those on the way to it. */
+int file_make_directory(const char *path);
+
+#endif
