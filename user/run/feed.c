@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "run/feed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "io/error.h"
+#include "run/event_line.h"
+#include "run/feed_socket.h"
+#include "run/queue.h"
+
+#define REQUEST_SIZE 64
+
+/* One reader. */
+struct sink {
+	struct feed *feed;
+	int fd;
+	bool is_socket;
+	sd_event_source *io; /* NULL: a file, which never makes anybody wait */
+	uint32_t interest;
+	struct queue queue;
+	struct packet *state; /* asked for and not yet sent; held */
+	char request[REQUEST_SIZE];
+	size_t requested;
+};
+
+struct feed {
+	sd_event *loop;
+	void (*recite)(void *context, feed_say_fn *say, void *say_context);
+	void *context;
+	uint64_t seq;
+	struct packet *last;
+	struct sink *standard;
+	struct sink *client[FEED_CLIENTS];
+	uint32_t clients;
+	struct feed_socket socket;
+	sd_event_source *listener;
+};
+
+/* --- sinks --- */
+
+static void sink_free(struct sink *s)
+{
+	if (!s)
+		return;
+	sd_event_source_disable_unref(s->io);
+	queue_clear(&s->queue);
+	packet_put(s->state);
+	close(s->fd);
+	free(s);
+}
+
+static void sink_drop(struct sink *s, int err)
+{
+	struct feed *f = s->feed;
+
+	if (s == f->standard) {
+		warn("standard output takes no more events: %s", strerror(-err));
+		f->standard = NULL;
+	}
+	for (uint32_t i = 0; i < f->clients; i++) {
+		if (f->client[i] != s)
+			continue;
+		f->client[i] = f->client[--f->clients];
+		if (f->listener)
+			sd_event_source_set_enabled(f->listener, SD_EVENT_ON);
+		break;
+	}
+	sink_free(s);
+}
+
+/* Asks to be woken when the reader has room again, but only while there is something for it. */
+static void sink_want_room(struct sink *s, bool want)
+{
+	uint32_t interest = (s->interest & EPOLLIN) | (want ? EPOLLOUT : 0);
+
+	if (!s->io || interest == s->interest)
+		return;
+	s->interest = interest;
+	sd_event_source_set_io_events(s->io, interest);
+}
+
+/* False: the reader is gone, and the sink with it. */
+static bool sink_send(struct sink *s)
+{
+	int result = queue_send(&s->queue, s->fd, s->is_socket);
+
+	if (result < 0) {
+		sink_drop(s, result);
+		return false;
+	}
+	/* When nobody else holds it, it is through. */
+	if (s->state && s->state->holders == 1) {
+		packet_put(s->state);
+		s->state = NULL;
+	}
+	sink_want_room(s, result > 0);
+	return true;
+}
+
+static bool sink_push(struct sink *s, struct packet *p)
+{
+	queue_push(&s->queue, p);
+	return sink_send(s);
+}
+
+/* --- what clients ask --- */
+
+struct recital {
+	struct feed *feed;
+	struct event_clock clock;
+	FILE *stream;
+	uint64_t count;
+};
+
+static void recite_one(void *context, const struct event *event)
+{
+	struct recital *r = context;
+	size_t length;
+	char *line = event_line(event, r->feed->seq, true, &r->clock, &length);
+
+	if (!line)
+		return;
+	fwrite(line, 1, length, r->stream);
+	free(line);
+	r->count++;
+}
+
+/* The whole state as one packet, so that it reaches the client in one piece however slow that is. */
+static struct packet *recite_all(struct feed *f)
+{
+	struct recital r = {.feed = f, .clock = event_clock_now()};
+	char *text = NULL, *end;
+	size_t length = 0, end_length;
+	struct packet *p;
+
+	r.stream = open_memstream(&text, &length);
+	if (!r.stream)
+		return NULL;
+	f->recite(f->context, recite_one, &r);
+	end = event_state_line(f->seq, r.count, &end_length);
+	if (end)
+		fwrite(end, 1, end_length, r.stream);
+	free(end);
+	if (fclose(r.stream)) {
+		free(text);
+		return NULL;
+	}
+	p = packet_new(text, length);
+	if (p)
+		p->keep = true;
+	return p;
+}
+
+static bool answer_error(struct sink *s, const char *message)
+{
+	size_t length = 0;
+	char *line = event_error_line(message, &length);
+	struct packet *p = packet_new(line, length);
+	bool alive = !p || sink_push(s, p);
+
+	packet_put(p);
+	return alive;
+}
+
+static bool answer(struct sink *s, const char *request)
+{
+	if (strcmp(request, "state") != 0)
+		return answer_error(s, "unknown request: the one there is is the line `state`");
+	if (s->state)
+		return answer_error(s, "the state that was asked for before is still on its way");
+	s->state = recite_all(s->feed);
+	return s->state ? sink_push(s, s->state) : answer_error(s, "no memory for the state");
+}
+
+static bool take_requests(struct sink *s)
+{
+	char *end;
+
+	while ((end = memchr(s->request, '\n', s->requested))) {
+		char request[REQUEST_SIZE];
+		size_t length = (size_t)(end - s->request);
+
+		memcpy(request, s->request, length);
+		request[length] = '\0';
+		s->requested -= length + 1;
+		memmove(s->request, end + 1, s->requested);
+		if (!answer(s, request))
+			return false;
+	}
+	if (s->requested < REQUEST_SIZE)
+		return true;
+	sink_drop(s, -EMSGSIZE);
+	return false;
+}
+
+/* A client that has said all it wants to say may still be listening. */
+static bool read_client(struct sink *s)
+{
+	ssize_t got = recv(s->fd, s->request + s->requested, REQUEST_SIZE - s->requested, MSG_DONTWAIT);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return true;
+	if (got < 0) {
+		sink_drop(s, -errno);
+		return false;
+	}
+	if (!got) {
+		s->interest &= ~(uint32_t)EPOLLIN;
+		sd_event_source_set_io_events(s->io, s->interest);
+		return true;
+	}
+	s->requested += (size_t)got;
+	return take_requests(s);
+}
+
+static int on_sink(sd_event_source *source, int fd, uint32_t events, void *context)
+{
+	struct sink *s = context;
+
+	(void)source;
+	(void)fd;
+	if (events & EPOLLIN && !read_client(s))
+		return 0;
+	if (events & (EPOLLHUP | EPOLLERR)) {
+		sink_drop(s, -EPIPE);
+		return 0;
+	}
+	if (events & EPOLLOUT)
+		sink_send(s);
+	return 0;
+}
+
+static struct sink *sink_new(struct feed *f, int fd, bool is_socket, uint32_t interest)
+{
+	struct sink *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return NULL;
+	*s = (struct sink){.feed = f, .fd = fd, .is_socket = is_socket, .interest = interest};
+	err = sd_event_add_io(f->loop, &s->io, fd, interest, on_sink, s);
+	if (!err || err == -EPERM) /* a file cannot be polled, and need not be */
+		return s;
+	free(s);
+	return NULL;
+}
+
+/* --- clients --- */
+
+static int on_connection(sd_event_source *source, int listener, uint32_t events, void *context)
+{
+	struct feed *f = context;
+	struct sink *s;
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	(void)events;
+	if (fd < 0) {
+		/* No descriptor is left: until a client goes there is no point in asking again and again. */
+		if (errno == EMFILE || errno == ENFILE)
+			sd_event_source_set_enabled(source, f->clients ? SD_EVENT_OFF : SD_EVENT_ON);
+		return 0;
+	}
+	s = sink_new(f, fd, true, EPOLLIN);
+	if (!s) {
+		close(fd);
+		return 0;
+	}
+	if (f->clients == FEED_CLIENTS) {
+		if (answer_error(s, "there are 64 clients already"))
+			sink_free(s);
+		return 0;
+	}
+	f->client[f->clients++] = s;
+	return 0;
+}
+
+static void stop_listening(struct feed *f)
+{
+	f->listener = sd_event_source_disable_unref(f->listener);
+	feed_socket_close(&f->socket);
+}
+
+int feed_listen(struct feed *f, const char *path, const char *group, char *why, size_t size)
+{
+	struct feed_socket fresh;
+	sd_event_source *listener;
+	int err;
+
+	if (f->listener && !strcmp(path, f->socket.path))
+		return feed_socket_grant(&f->socket, group, why, size);
+	err = feed_socket_open(&fresh, path, group, why, size);
+	if (err)
+		return err;
+	err = sd_event_add_io(f->loop, &listener, fresh.fd, EPOLLIN, on_connection, f);
+	if (err < 0) {
+		feed_socket_close(&fresh);
+		return err;
+	}
+	stop_listening(f);
+	f->socket = fresh;
+	f->listener = listener;
+	return 0;
+}
+
+/* --- the feed --- */
+
+struct feed *feed_new(sd_event *loop, void (*recite)(void *context, feed_say_fn *say, void *say_context),
+		      void *context)
+{
+	struct feed *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->loop = loop;
+	f->recite = recite;
+	f->context = context;
+	f->socket.fd = -1;
+	return f;
+}
+
+void feed_free(struct feed *f)
+{
+	if (!f)
+		return;
+	stop_listening(f);
+	while (f->clients)
+		sink_free(f->client[--f->clients]);
+	sink_free(f->standard);
+	packet_put(f->last);
+	free(f);
+}
+
+/*
+ * A descriptor of our own for the same file: O_NONBLOCK belongs to what was opened, and others (a shell) have
+ * that too. A socket cannot be opened again, but needs no flag.
+ */
+static int reopen(int fd, bool *is_socket)
+{
+	char path[64];
+	int type, own;
+	socklen_t size = sizeof(type);
+
+	*is_socket = !getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size);
+	if (!*is_socket) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		own = open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		if (own >= 0)
+			return own;
+	}
+	own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (own >= 0 && !*is_socket)
+		fcntl(own, F_SETFL, fcntl(own, F_GETFL) | O_NONBLOCK);
+	return own < 0 ? -errno : own;
+}
+
+int feed_standard(struct feed *f, int fd)
+{
+	bool is_socket;
+	int own;
+
+	if (fd < 0) {
+		sink_free(f->standard);
+		f->standard = NULL;
+		return 0;
+	}
+	if (f->standard)
+		return 0;
+	own = reopen(fd, &is_socket);
+	if (own < 0)
+		return own;
+	f->standard = sink_new(f, own, is_socket, 0);
+	if (f->standard)
+		return 0;
+	close(own);
+	return -ENOMEM;
+}
+
+const char *feed_say(struct feed *f, const struct event *event, size_t *length)
+{
+	struct event_clock clock = event_clock_now();
+	char *line = event_line(event, ++f->seq, false, &clock, length);
+
+	packet_put(f->last);
+	f->last = packet_new(line, *length);
+	if (!f->last)
+		return NULL;
+	if (f->standard)
+		sink_push(f->standard, f->last);
+	/* Backwards, because one that is gone is replaced by the last. */
+	for (uint32_t i = f->clients; i-- > 0;)
+		sink_push(f->client[i], f->last);
+	return f->last->text;
+}
+
+uint32_t feed_clients(const struct feed *f)
+{
+	return f->clients;
+}
