@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # The program on the devices: taken over by a newer one, refused, renamed, gone, in another namespace. Records are the
 # store's, and outlive all of it.
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """capture.py CAPTURE WINDOW
 
 Finds the intervals of `kphi -j peer window` (file WINDOW) among those between the packets of a capture (file CAPTURE,

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Real input that nobody here wrote: BIRD 2 runs BFD between two namespaces, and kphi watches one side by rule.
 # tcpdump's timestamps of the same packets are the second opinion; the death of the peer's BIRD is what phi is for.
 
