@@ -133,6 +133,17 @@ renamed() {
 	in_ns b ip link del fresh
 }
 
+# Its program goes with a device into another namespace; kphi does not take itself for a stranger there.
+moved() {
+	veth_pair a eth3 10.0.3.1/24 b eth3 10.0.3.2/24
+	attach b eth3
+	in_ns b ip link set eth3 netns "${namespaces[c]}"
+	refused "moved to another namespace" "kphi listens on it already, from another network namespace" c eth3
+	in_ns b kphi net detach dev eth3 > /dev/null
+	ok "moved: attached once it is detached where it was" attach c eth3
+	in_ns c kphi net detach dev eth3 > /dev/null
+}
+
 no_such() {
 	refused "a device that does not exist" "nowhere: there is no such device" b nowhere
 	ok "nor can it be detached" ! in_ns b kphi net detach dev nowhere
@@ -145,5 +156,6 @@ detached
 namesakes
 deleted
 renamed
+moved
 no_such
 stop x
