@@ -34,12 +34,12 @@ endif
 SOURCES := $(wildcard user/*.c user/*/*.c)
 OBJECTS := $(SOURCES:%.c=$(B)/obj/%.o)
 LIBRARY := $(filter-out $(B)/obj/user/main.o,$(OBJECTS))
-BPF_SOURCES := $(wildcard bpf/*.bpf.c)
-SKELETONS := $(BPF_SOURCES:bpf/%.bpf.c=$(B)/gen/%.skel.h)
+BPF_SOURCES := $(wildcard bpf/*.bpf.c tools/*.d/*.bpf.c)
+SKELETONS := $(patsubst %.bpf.c,$(B)/gen/%.skel.h,$(notdir $(BPF_SOURCES)))
 GENERATED := $(SKELETONS) $(B)/gen/abi.h
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/*_test.c))
 PROG_TESTS := $(patsubst tests/prog/%.c,$(B)/tests/prog/%,$(wildcard tests/prog/*_test.c))
-TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c))
+TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c)) $(B)/tools/bench
 
 .PHONY: all tests tools setup demo check bench lint format install uninstall clean
 .DELETE_ON_ERROR:
@@ -59,7 +59,8 @@ FORCE:
 
 # --- the kernel side ------------------------------------------------------------------------------------------------
 
-$(B)/bpf/%.bpf.o: bpf/%.bpf.c Makefile
+vpath %.bpf.c $(sort $(dir $(BPF_SOURCES)))
+$(B)/bpf/%.bpf.o: %.bpf.c Makefile
 	$(call say,BPF,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
@@ -109,6 +110,11 @@ $(B)/tools/%: $(B)/obj/tools/%.o $(LIBRARY)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -o $@ $^ $(TOOL_LIBS_$*) -lpthread $(LDLIBS)
 
+$(B)/tools/bench: $(patsubst %.c,$(B)/obj/%.o,$(filter-out %.bpf.c,$(wildcard tools/bench.d/*.c))) $(LIBRARY)
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -o $@ $^ $(LDLIBS)
+
 tests: $(B)/kphi $(UNIT_TESTS) $(PROG_TESTS) $(TOOLS)
 
 tools: $(TOOLS)
@@ -130,7 +136,7 @@ bench: setup
 	$(Q)$(MAKE) --no-print-directory all tools
 	$(Q)tools/bench
 
-OURS := $(wildcard include/kphi/*.h bpf/*.[ch] user/*.[ch] user/*/*.[ch] tests/*/*.[ch] tools/*.[ch])
+OURS := $(wildcard include/kphi/*.h bpf/*.[ch] user/*.[ch] user/*/*.[ch] tests/*/*.[ch] tools/*.[ch] tools/*.d/*.[ch])
 
 lint: $(GENERATED)
 	$(Q)tools/lint

@@ -3,6 +3,7 @@
 #ifndef KPHI_BPF_RECORD_H
 #define KPHI_BPF_RECORD_H
 
+#include "glance.h"
 #include "identify.h"
 #include "maps.h"
 #include "tick.h"
@@ -136,38 +137,38 @@ static __always_inline struct frame frame_of(struct xdp_md *ctx)
 	return (struct frame){(void *)(long)ctx->data, (void *)(long)ctx->data_end, ctx};
 }
 
-/* parse_frame() as a global function, so that its many ways to the same answer end here for the verifier. */
-__attribute__((noinline)) int record_parse(struct xdp_md *ctx, struct datagram *d)
+/*
+ * A frame that may be ours. Not inlined, so that the program that calls it needs none of the registers that
+ * would have to be saved, for every packet of the host, first.
+ */
+__attribute__((noinline)) int record_candidate(struct xdp_md *ctx)
 {
 	struct frame f = frame_of(ctx);
+	struct kphi_beat b = {};
+	struct datagram d = {};
+	int verdict = parse_frame(&f, &d);
+	uint32_t bits;
 
-	return d ? parse_frame(&f, d) : FOREIGN;
+	b.cpu = bpf_get_smp_processor_id();
+	if (verdict == PARSED) {
+		bits = port_bits(d.port);
+		if (!bits)
+			return 0;
+		b.now_ns = bpf_ktime_get_ns();
+		b.type = KPHI_WIRE_BEAT;
+		b.device = frame_device(&f);
+		verdict = record_datagram(&f, &d, bits, &b);
+	}
+	if (verdict != FOREIGN)
+		count(b.cpu, verdict);
+	return 0;
 }
 
 /* The whole packet path: every frame leaves it as it came. */
 static __always_inline void record_frame(struct xdp_md *ctx)
 {
-	struct kphi_beat b = {};
-	struct datagram d = {};
-	struct frame f;
-	uint32_t bits;
-	int verdict = record_parse(ctx, &d);
-
-	if (verdict == FOREIGN)
-		return;
-	if (verdict != PARSED) {
-		count(bpf_get_smp_processor_id(), verdict);
-		return;
-	}
-	bits = port_bits(d.port);
-	if (!bits)
-		return;
-	b.now_ns = bpf_ktime_get_ns();
-	b.type = KPHI_WIRE_BEAT;
-	b.cpu = bpf_get_smp_processor_id();
-	f = frame_of(ctx);
-	b.device = frame_device(&f);
-	count(b.cpu, record_datagram(&f, &d, bits, &b));
+	if (!glance_foreign(ctx))
+		record_candidate(ctx);
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * impair: a cable between two devices that loses, delays, repeats, reorders and corrupts frames, seeded and
  * therefore repeatable: the n-th frame of a direction that the filter takes meets the same fate in each run

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Frames on their way through tools/impair.c: what a packet socket leaves to be repaired, and the queue in
  * which they wait. Knows nothing of clocks, sockets or chance.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * rawsend: puts Ethernet frames on a device exactly as written, for what no socket would send: tagged twice,
  * cut short, wrong in length or checksum. Each argument is a frame in hex; without one, each line of stdin

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # The program on the devices: taken over by a newer one, refused, renamed, gone, in another namespace. Records are the
 # store's, and outlive all of it.
 
@@ -133,6 +133,17 @@ renamed() {
 	in_ns b ip link del fresh
 }
 
+# Its program goes with a device into another namespace; kphi does not take itself for a stranger there.
+moved() {
+	veth_pair a eth3 10.0.3.1/24 b eth3 10.0.3.2/24
+	attach b eth3
+	in_ns b ip link set eth3 netns "${namespaces[c]}"
+	refused "moved to another namespace" "kphi listens on it already, from another network namespace" c eth3
+	in_ns b kphi net detach dev eth3 > /dev/null
+	ok "moved: attached once it is detached where it was" attach c eth3
+	in_ns c kphi net detach dev eth3 > /dev/null
+}
+
 no_such() {
 	refused "a device that does not exist" "nowhere: there is no such device" b nowhere
 	ok "nor can it be detached" ! in_ns b kphi net detach dev nowhere
@@ -145,5 +156,6 @@ detached
 namesakes
 deleted
 renamed
+moved
 no_such
 stop x

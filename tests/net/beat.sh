@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # kphi beat on a real cable: what arrives, when, and what is said at the end. The arrival times are the receiving
 # kernel's. On a loaded machine any single beat may be late, so medians and lower limits are judged, never one beat.

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Which life of a sender is believed: never an older one, none from the far future, any after a reset.
 
 . "$(dirname "$0")/pair.bash"

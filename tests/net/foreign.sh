@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # A device on which somebody else's XDP program works already is left alone; and nobody detaches ours by accident.
 
 . "$(dirname "$0")/pair.bash"

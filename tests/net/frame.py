@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """frame.py UUID EPOCH SOURCE TARGET COUNT [TAG...]
 
 Native heartbeats 1 to COUNT from SOURCE to TARGET (IPv4 or IPv6) as Ethernet frames in hex, one a line, for

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # What the whole thing is for: a user space that stands still for three seconds misses no beat and bends no interval.
 # Beside kphi a plain UDP socket is read by a process that is frozen in the same way; what that one sees is the witness.
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # tools/impair does what it says, no more, and the same each time: other tests rely on its arithmetic.
 
 . "$(dirname "$0")/lib.sh"

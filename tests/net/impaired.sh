@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # What a bad cable does to the figures: as much as it does to the frames, by its own count, and no suspicion. Four cables
 # at once, a sender on each. The seed decides the fate of the n-th frame; this one spares the first beat and the goodbye,
 # whose loss nobody could notice.

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # kill -9 of kphi processes of every kind at random moments, while beats arrive: nothing that was heard is lost, and the
 # next command finds everything in order.
 

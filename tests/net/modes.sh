@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Native where the driver can, generic where it cannot and never quietly; jumbo frames; a port of one's own.
 
 . "$(dirname "$0")/pair.bash"

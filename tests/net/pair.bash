@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # A sender in namespace a, an observer in namespace b: what most tests of the packet path begin with. Source it
 # instead of lib.sh.

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # `store purge` leaves no trace: no pin, no map, no program, not even one that was replaced long ago. The kernel frees
 # them a little later than asked. Other stores may live on this machine: only what belongs to this one is looked for.
 

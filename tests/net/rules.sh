@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Peers that know nothing of kphi: any UDP packet from an address to a port is a beat. And what is nobody's beat.
 
 . "$(dirname "$0")/pair.bash"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # One sender, two cables: each beat counts once, whichever way it came first, and the second copy bends nothing.
 
 . "$(dirname "$0")/pair.bash"

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The ends of a cable under test.
 
 send ADDRESS PORT COUNT GAP_MS   numbered datagrams that carry the time of sending

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Beats behind VLAN tags. The frames are written byte by byte, because a kernel without VLAN devices sends none; that
 # makes them a second opinion on the wire format as well.
 

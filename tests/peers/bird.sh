@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Real input that nobody here wrote: BIRD 2 runs BFD between two namespaces, and kphi watches one side by rule.
 # tcpdump's timestamps of the same packets are the second opinion; the death of the peer's BIRD is what phi is for.
 
@@ -49,6 +49,8 @@ healthy() {
 	between "intervals to compare" "$(jq .intervals "$WORK/means")" 50 1000
 	between "kphi's mean is within 2 % of tcpdump's (difference in ppm)" \
 		"$(jq '(.kphi_mean_ns / .capture_mean_ns - 1) * 1e6 | fabs | round' "$WORK/means")" 0 20000
+	between "so does one interval, as a rule (median difference in us)" \
+		"$(jq '.median_difference_ns / 1e3 | round' "$WORK/means")" 0 100
 	note "$(jq -r '"mean of \(.intervals) intervals: kphi \(.kphi_mean_ns / 1e6) ms, tcpdump " +
 		"\(.capture_mean_ns / 1e6) ms; largest difference of one \(.largest_difference_ns / 1e3) us"' "$WORK/means")"
 	is "the pause is three learned intervals" "$(kphi -j peer show bird | jq '.pause_ns / .interval_ns * 100 | round')" 300

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The sender's restart counter on a real disk: it rises whatever the clock does, and is refused rather than
  * guessed.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The sender's parts without a network: the bytes of a beat, what is said about failing destinations, what is
  * known about the host.

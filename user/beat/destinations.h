@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * To whom the beats go. The sockets are not connected: a destination that is dead or answers with ICMP errors
  * concerns no other one, and IPv4, IPv6 and multicast are all the same.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The sender's restart counter on disk. Every start takes max(saved + 1, wall-clock seconds): the counter
  * orders two lives even when the clock was set back, the clock orders them even when the file was lost.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #ifndef KPHI_BEAT_REALTIME_H
 #define KPHI_BEAT_REALTIME_H
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The loop that sends: it waits for the next slot, for a signal and for the death of a watched process, and
  * does nothing that could block or allocate.

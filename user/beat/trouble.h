@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * When to say that sending to one destination fails. Beats go out many times a second and a cable may stay
  * unplugged for hours, so: the first failure and a new reason at once (but no two lines within a second), the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * /proc/uptime and not /proc/stat: it holds the idle time summed over the CPUs in one short line, where the
  * kernel writes all CPUs and all interrupts of the machine into /proc/stat, which takes milliseconds on a

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The native heartbeat as the host's own numbers, and as the 88 bytes of kphi/wire.h. Only this file pair
  * knows about byte order and float bits in user space.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * When the next heartbeat is due: pure arithmetic on an absolute grid of slots. `now` is an argument.
  *

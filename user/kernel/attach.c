@@ -137,8 +137,16 @@ static int upgrade_one(const struct attachment *a, void *context)
 		   : 0;
 }
 
+/* A device keeps its program on the way into another network namespace. */
+static int is_ours(const struct attachment *a, void *context)
+{
+	const uint32_t *program_id = context;
+
+	return a->program_id == *program_id;
+}
+
 /* A program that no link of ours holds is somebody else's, and stays. */
-static int check_foreign(const char *device, uint32_t ifindex, struct why *w)
+static int check_foreign(const struct pin *p, const char *device, uint32_t ifindex, struct why *w)
 {
 	LIBBPF_OPTS(bpf_xdp_query_opts, query);
 	char name[64];
@@ -147,6 +155,12 @@ static int check_foreign(const char *device, uint32_t ifindex, struct why *w)
 		return 0;
 	if (!query.prog_id)
 		query.prog_id = query.drv_prog_id ?: query.skb_prog_id ?: query.hw_prog_id;
+	if (attach_each(p, is_ours, &query.prog_id, w) > 0)
+		return why(w, -EBUSY,
+			   "%s: kphi listens on it already, from another network namespace that the device "
+			   "was in. Detach it there, or "
+			   "remove the pin that `kphi -j net show` names for it, then attach it again",
+			   device);
 	explain_program(query.prog_id, name, sizeof(name));
 	return why(w, -EBUSY,
 		   "%s: an XDP program that is not kphi's is attached already: id %u, name \"%s\". kphi "
@@ -180,7 +194,7 @@ static int pin_link(struct pin *p, int link, struct attachment *a, struct why *w
 
 static int attach_new(struct pin *p, int program, enum attach_mode mode, struct attachment *a, struct why *w)
 {
-	int link, err = check_foreign(a->device, a->ifindex, w);
+	int link, err = check_foreign(p, a->device, a->ifindex, w);
 
 	if (err)
 		return err;

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # The life of a peer as its observer sees it: beats, silence, another life, goodbye. The sender is `kphi beat`; how much
 # it sent is counted by the kernel of its namespace.
 

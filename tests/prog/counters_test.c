@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Every counter of <kphi/counters.h> has a packet that moves it, and moves what belongs to it alone. Whoever
+ * adds a counter finds this test failing until there is one. The maps are not frozen here: what no packet can
+ * bring about alone (a stall, another CPU's later stamp, an identity that points nowhere) is written into
+ * them.
+ */
+#include "prog/world.h"
+
+#define SECOND 1000000000ULL
+
+static struct world world;
+static struct packet packet;
+
+static void write_record(uint32_t slot, const struct kphi_record *r)
+{
+	assert_int_equal(bpf_map_update_elem(load_map_fd(world.skeleton, "records"), &slot, r, BPF_ANY), 0);
+}
+
+/* A peer that was heard twice: epoch 10, sequences 100 and 110. */
+static uint32_t living_peer(void)
+{
+	const struct kphi_peer settings = {.id.kind = KPHI_ID_NATIVE, .interval_ns = SECOND};
+	uint32_t slot = world_add(&world, &settings);
+	struct message m = world_message(&world, slot, 10, 100);
+
+	expect_message(&world, &m, KPHI_COUNT_beat, 0, "first");
+	m.sequence = 110;
+	expect_message(&world, &m, KPHI_COUNT_beat, 0, "second");
+	return slot;
+}
+
+struct cause {
+	struct shape shape;
+	struct message message;
+	uint32_t cut; /* bytes missing at the end */
+	uint32_t notes;
+	int outcome;
+};
+
+/* Messages of a living peer that differ from its next beat in one thing. */
+static bool message_causes(struct cause *c, enum kphi_counter which)
+{
+	struct message *m = &c->message;
+
+	switch (which) {
+	case KPHI_COUNT_beat:
+		return true;
+	case KPHI_COUNT_leave:
+		m->type = 2;
+		return true;
+	case KPHI_COUNT_down:
+		m->type = 3;
+		return true;
+	case KPHI_COUNT_wire_type:
+		m->type = 4;
+		return true;
+	case KPHI_COUNT_unknown_peer:
+		m->id[15] = 0xff;
+		return true;
+	case KPHI_COUNT_stale_epoch:
+		m->epoch = 9;
+		return true;
+	case KPHI_COUNT_future_epoch:
+		m->epoch = UINT64_MAX;
+		return true;
+	case KPHI_COUNT_duplicate:
+		m->sequence = 110;
+		return true;
+	case KPHI_COUNT_reordered:
+		m->sequence = 105;
+		return true;
+	case KPHI_COUNT_stale_sequence:
+		m->sequence = 46;
+		return true;
+	case KPHI_COUNT_restart:
+		m->epoch = 11;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Frames that differ from the plainest one in one thing. */
+static bool frame_causes(struct cause *c, enum kphi_counter which)
+{
+	static const struct extension options = {EXTENSION_OPTIONS, 0, 0};
+
+	switch (which) {
+	case KPHI_COUNT_malformed_ethernet:
+		c->shape.tags[0] = TPID_Q;
+		c->cut = 20 + 8 + MESSAGE_SIZE + 2;
+		return true;
+	case KPHI_COUNT_malformed_ipv4:
+		c->cut = 1;
+		return true;
+	case KPHI_COUNT_malformed_ipv6:
+		c->shape.version = 6;
+		c->cut = 1;
+		return true;
+	case KPHI_COUNT_ipv6_extensions:
+		c->shape.version = 6;
+		c->shape.extensions_count = 7;
+		for (int i = 0; i < 7; i++)
+			c->shape.extensions[i] = options;
+		return true;
+	case KPHI_COUNT_fragment:
+		c->shape.fragment = 1;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Bytes of the built packet that are not as they ought to be. */
+static bool byte_causes(enum kphi_counter which)
+{
+	switch (which) {
+	case KPHI_COUNT_malformed_udp:
+		packet.bytes[packet.headers_end + 4] = 0xff;
+		return true;
+	case KPHI_COUNT_wire_short:
+		packet.bytes[packet.headers_end + 5]--;
+		return true;
+	case KPHI_COUNT_wire_magic:
+		*packet_message(&packet, 0) = 'k';
+		return true;
+	case KPHI_COUNT_wire_version:
+		*packet_message(&packet, 4) = 2;
+		return true;
+	case KPHI_COUNT_wire_length:
+		*packet_message(&packet, 9) = 87;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What a rule, a slot, a clock or a guard makes of the plainest beat. */
+static bool world_causes(struct cause *c, enum kphi_counter which, uint32_t slot)
+{
+	struct kphi_record r = world_record(&world, slot);
+	const struct kphi_slot nowhere = {.slot = UINT32_MAX};
+	struct kphi_tick tick = {.stall_end_ns = clock_monotonic_ns()};
+	const struct kphi_peer rule = {.id = {.kind = KPHI_ID_RULE, .protocol = 17, .port = 3784}};
+	const uint32_t cpu = 0;
+
+	switch (which) {
+	case KPHI_COUNT_no_rule:
+		world_add(&world, &rule);
+		c->shape.port = 3784;
+		return true;
+	case KPHI_COUNT_after_down:
+		r.state = KPHI_DOWN;
+		break;
+	case KPHI_COUNT_stamp_inverted:
+		r.last_ns += 3600 * SECOND;
+		break;
+	case KPHI_COUNT_capped:
+		r.last_ns -= 11 * SECOND;
+		break;
+	case KPHI_COUNT_retuned:
+		r.last_ns -= 11 * SECOND;
+		r.window.capped_run = KPHI_RETUNE_RUN - 1;
+		c->notes = KPHI_NOTE(capped);
+		break;
+	case KPHI_COUNT_unlearned:
+		return !bpf_map_update_elem(load_map_fd(world.skeleton, "ticks"), &cpu, &tick, BPF_ANY);
+	case KPHI_COUNT_internal:
+		return !bpf_map_update_elem(load_map_fd(world.skeleton, "ids"), &world.store.peers[slot].id,
+					    &nowhere, BPF_ANY);
+	default:
+		return false;
+	}
+	write_record(slot, &r);
+	return true;
+}
+
+static void cause_it(enum kphi_counter which)
+{
+	uint32_t slot = living_peer();
+	struct cause c = {.shape.version = 4, .message = world_message(&world, slot, 10, 111)};
+	struct kphi_tick calm = {.last_ns = 0};
+	const uint32_t cpu = 0;
+	bool caused;
+
+	c.outcome = which < KPHI_COUNT_restart ? (int)which : KPHI_COUNT_beat;
+	c.notes = which < KPHI_COUNT_restart ? 0 : 1U << (which - KPHI_COUNT_restart);
+	caused = message_causes(&c, which) || frame_causes(&c, which);
+	packet_build(&packet, &c.shape, &c.message);
+	packet.length -= c.cut;
+	caused = caused || byte_causes(which);
+	if (!caused) {
+		uint32_t notes = c.notes;
+
+		caused = world_causes(&c, which, slot);
+		c.notes |= notes;
+		packet_build(&packet, &c.shape, &c.message);
+	}
+	if (!caused)
+		fail_msg("no packet here moves %s", counter_names[which]);
+	expect(&world, &packet, c.outcome, c.notes, counter_names[which]);
+	assert_int_equal(bpf_map_update_elem(load_map_fd(world.skeleton, "ticks"), &cpu, &calm, BPF_ANY), 0);
+}
+
+static void every_counter_moves(void **state)
+{
+	(void)state;
+	world_open_loose(&world, 2 * KPHI_COUNTERS, 8);
+	for (int which = 0; which < KPHI_COUNTERS; which++)
+		cause_it(which);
+	for (int which = 0; which < KPHI_COUNTERS; which++)
+		assert_true(store_count(&world.store, which) > 0);
+	world_close(&world);
+}
+
+/* A beat stamped before the last one by another CPU counts, teaches nothing and leaves the last arrival. */
+static void inverted_stamps(void **state)
+{
+	struct kphi_record before, after;
+	struct message m;
+	uint32_t slot;
+
+	(void)state;
+	world_open_loose(&world, 4, 8);
+	slot = living_peer();
+	before = world_record(&world, slot);
+	before.last_ns += 3600 * SECOND;
+	before.cpu = 77;
+	write_record(slot, &before);
+	m = world_message(&world, slot, 10, 111);
+	expect_message(&world, &m, KPHI_COUNT_beat, KPHI_NOTE(stamp_inverted), "inverted");
+	after = world_record(&world, slot);
+	assert_int_equal(after.beats, before.beats + 1);
+	assert_int_equal(after.stamp_inverted, 1);
+	assert_int_equal(after.last_ns, before.last_ns);
+	assert_int_equal(after.cpu, 77);
+	assert_int_equal(after.sequence.highest, 111);
+	assert_memory_equal(&after.window, &before.window, sizeof(after.window));
+	m.epoch = 11;
+	expect_message(&world, &m, KPHI_COUNT_beat, KPHI_NOTE(stamp_inverted) | KPHI_NOTE(restart),
+		       "a new life, inverted");
+	assert_int_equal(world_record(&world, slot).last_ns, before.last_ns);
+	world_close(&world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_counter_moves),
+		cmocka_unit_test(inverted_stamps),
+	};
+
+	return cmocka_run_group_tests_name("counters", tests, NULL, NULL);
+}

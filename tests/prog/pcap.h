@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Classic capture files, as much of them as the tests need: frames one after the other. */
+#ifndef KPHI_TESTS_PCAP_H
+#define KPHI_TESTS_PCAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define PCAP_ETHERNET 1
+
+struct pcap {
+	FILE *file;
+	bool swapped; /* written by a machine of the other byte order */
+	uint32_t link_type;
+};
+
+static inline uint32_t pcap_word(const struct pcap *p, uint32_t word)
+{
+	return p->swapped ? __builtin_bswap32(word) : word;
+}
+
+/* NULL, or why the file cannot be read. */
+static inline const char *pcap_open(struct pcap *p, const char *path)
+{
+	uint32_t header[6];
+	size_t got;
+
+	*p = (struct pcap){.file = fopen(path, "rb")};
+	if (!p->file)
+		return "it cannot be opened";
+	got = fread(header, sizeof(header), 1, p->file);
+	p->swapped = got && (header[0] == 0xd4c3b2a1 || header[0] == 0x4d3cb2a1);
+	if (!got || (!p->swapped && header[0] != 0xa1b2c3d4 && header[0] != 0xa1b23c4d)) {
+		fclose(p->file);
+		return "it is no classic pcap file";
+	}
+	p->link_type = pcap_word(p, header[5]) & 0xffff;
+	return NULL;
+}
+
+/* The next frame's length, its bytes in `frame`; 0 at the end of the file or if a frame is longer than
+ * `size`. */
+static inline uint32_t pcap_next(struct pcap *p, uint8_t *frame, uint32_t size)
+{
+	uint32_t header[4], length;
+
+	if (fread(header, sizeof(header), 1, p->file) != 1)
+		return 0;
+	length = pcap_word(p, header[2]);
+	return length <= size && fread(frame, 1, length, p->file) == length ? length : 0;
+}
+
+static inline void pcap_close(struct pcap *p)
+{
+	fclose(p->file);
+}
+
+#endif

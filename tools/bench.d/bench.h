@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the benchmarks share. Every figure is the median of rounds, and every round measures the thing and its
+ * baseline one after the other, so that what the machine does meanwhile (another guest, another frequency)
+ * hits both.
+ */
+#ifndef KPHI_BENCH_H
+#define KPHI_BENCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/control.h"
+#include "kernel/pin.h"
+#include "kernel/store.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+/* What one thing took in each round, in one unit. */
+#define SERIES_MAX 201
+struct series {
+	double values[SERIES_MAX];
+	size_t n;
+};
+
+void series_add(struct series *s, double value);
+
+/* The value that `share` (0 to 1) of the rounds did not exceed: 0 is the least, 0.5 the median, 1 the
+ * greatest. */
+double series_at(const struct series *s, double share);
+
+/* The median of a - b, round by round. */
+double series_median_over(const struct series *a, const struct series *b);
+
+/* Prints the sentence and ends the process. */
+void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+/* A new store in the room's bpffs, and the programs that are measured over it. */
+struct place {
+	struct pin pin;
+	struct store store;
+	struct control control;
+	struct bench_bpf *bench;
+	struct kphi_bpf *kphi;
+};
+
+void place_begin(struct place *p, const struct store_size *size);
+void place_end(struct place *p);
+
+/* Adds a peer to the first free slot at or after `slot`; returns the one it took. */
+uint32_t place_add(struct place *p, struct kphi_peer *peer, uint32_t slot);
+
+/* Runs a program `repeat` times over one packet; returns the nanoseconds of one run by the kernel's own
+ * watch. */
+uint32_t place_run(int program, const void *packet, uint32_t size, uint32_t repeat);
+
+void bench_packets(void);
+void bench_phi(void);
+void bench_scan(void);
+
+#endif

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What kphi costs: tools/bench runs it in a room of its own. One JSON object a line and a figure, with the
+ * unit in the key and the baseline from the same run. A figure is the median of rounds; min, p99 and max tell
+ * how still the machine was, and a difference smaller than that spread means nothing.
+ */
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench.h"
+#include "kernel/load.h"
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} benches[] = {
+	{"packets", bench_packets},
+	{"phi", bench_phi},
+	{"scan", bench_scan},
+};
+
+/* One CPU for the whole run, and not the one that takes most interrupts. */
+static void stay_on_one_cpu(void)
+{
+	cpu_set_t cpus;
+	int last = CPU_SETSIZE - 1;
+
+	if (sched_getaffinity(0, sizeof(cpus), &cpus))
+		die("cannot tell which CPUs there are");
+	while (last > 0 && !CPU_ISSET(last, &cpus))
+		last--;
+	CPU_ZERO(&cpus);
+	CPU_SET(last, &cpus);
+	if (sched_setaffinity(0, sizeof(cpus), &cpus))
+		die("cannot stay on CPU %d", last);
+}
+
+static bool wanted(const char *name, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (!strcmp(argv[i], name))
+			return true;
+	return argc < 2;
+}
+
+int main(int argc, char **argv)
+{
+	load_quiet();
+	stay_on_one_cpu();
+	for (size_t i = 0; i < COUNT(benches); i++)
+		if (wanted(benches[i].name, argc, argv)) {
+			benches[i].run();
+			fflush(stdout);
+		}
+	return ferror(stdout) != 0;
+}

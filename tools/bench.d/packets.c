@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What a packet costs in XDP: nanoseconds of one run under BPF_PROG_TEST_RUN, by the kernel's own watch. The
+ * harness is in that figure, so the baseline is a program that does nothing. Caches are warm: a lower bound.
+ */
+#include <arpa/inet.h>
+#include <bench.skel.h>
+#include <endian.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench.h"
+#include "frames.h"
+#include "kernel/load.h"
+
+#define ROUNDS       25
+#define REPEAT       300000
+#define INTERVAL_NS  100000000ULL
+#define FOREIGN_PORT 5353
+#define RULE_PORT    3784
+
+static const uint8_t node_id[16] = "kphi bench node";
+
+struct subject {
+	const char *name;
+	int program;
+	int baseline; /* index of another subject, or its own */
+	uint16_t port; /* to which its packet goes */
+	enum kphi_counter counter; /* moved by every run; KPHI_COUNTERS: none is */
+	struct bench_frame frame;
+	struct series ns;
+};
+
+static struct bench_frame make_frame(uint16_t port)
+{
+	struct bench_frame f = {
+		.ethernet.h_proto = htons(ETH_P_IP),
+		.ip = {.version = 4,
+		       .ihl = 5,
+		       .ttl = 64,
+		       .protocol = IPPROTO_UDP,
+		       .tot_len = htons(sizeof(f) - sizeof(f.ethernet)),
+		       .saddr = htonl(0x0a000001)},
+		.udp = {.dest = htons(port), .len = htons(sizeof(f.udp) + sizeof(f.wire))},
+		.wire = {.magic = htonl(KPHI_WIRE_MAGIC),
+			 .version = KPHI_WIRE_VERSION,
+			 .type = KPHI_WIRE_BEAT,
+			 .length = htons(sizeof(f.wire)),
+			 .epoch = htobe64(1)},
+	};
+
+	memcpy(f.wire.node_id, node_id, sizeof(node_id));
+	return f;
+}
+
+static void add_peers(struct place *p)
+{
+	struct kphi_peer native = {.name = "native", .interval_ns = INTERVAL_NS, .id.kind = KPHI_ID_NATIVE};
+	struct kphi_peer rule = {.name = "rule",
+				 .interval_ns = INTERVAL_NS,
+				 .id = {.kind = KPHI_ID_RULE,
+					.protocol = IPPROTO_UDP,
+					.port = RULE_PORT,
+					.bytes = {[10] = 0xff, [11] = 0xff, [12] = 10, [15] = 1}}};
+	struct why w;
+
+	memcpy(native.id.bytes, node_id, sizeof(node_id));
+	place_add(p, &native, 0);
+	place_add(p, &rule, 0);
+	if (control_listen(&p->control, KPHI_WIRE_PORT, true, &w))
+		die("%s", w.text);
+}
+
+/* The counters are the witness: a program that refused its packet early would make a fine figure. */
+static void run(const struct store *store, struct subject *s, int round)
+{
+	uint64_t before[KPHI_COUNTERS];
+	uint32_t ns;
+
+	for (enum kphi_counter i = 0; i < KPHI_COUNTERS; i++)
+		before[i] = store_count(store, i);
+	ns = place_run(s->program, &s->frame, sizeof(s->frame), REPEAT);
+	for (enum kphi_counter i = 0; i < KPHI_COUNTERS; i++)
+		if (store_count(store, i) - before[i] != (i == s->counter ? REPEAT : 0))
+			die("%s: counter %d moved by %llu", s->name, i,
+			    (unsigned long long)(store_count(store, i) - before[i]));
+	/* The kernel works on a copy of the packet: the next round goes on where this one ended. */
+	s->frame.wire.sequence = htobe64(be64toh(s->frame.wire.sequence) + REPEAT);
+	if (round)
+		series_add(&s->ns, ns);
+}
+
+static void print(const struct subject *s, const struct subject *baseline)
+{
+	printf("{\"bench\":\"%s\",\"ns\":%.0f", s->name, series_at(&s->ns, 0.5));
+	if (baseline != s)
+		printf(",\"over_noop_ns\":%.0f,\"noop\":\"%s\",\"noop_ns\":%.0f",
+		       series_median_over(&s->ns, &baseline->ns), baseline->name,
+		       series_at(&baseline->ns, 0.5));
+	printf(",\"min_ns\":%.0f,\"p99_ns\":%.0f,\"max_ns\":%.0f,\"rounds\":%d,\"repeat\":%d}\n",
+	       series_at(&s->ns, 0), series_at(&s->ns, 0.99), series_at(&s->ns, 1), ROUNDS, REPEAT);
+}
+
+void bench_packets(void)
+{
+	enum { NOOP, CLOCK, FOREIGN, RULE, BEAT_NOOP, BEAT, SUBJECTS };
+	static const struct store_size size = {KPHI_PEERS_DEFAULT, KPHI_WINDOW_DEFAULT};
+	struct place p;
+
+	place_begin(&p, &size);
+	add_peers(&p);
+
+	int kphi = load_xdp_fd(p.kphi);
+	int noop = bpf_program__fd(p.bench->progs.bench_noop);
+	int clock = bpf_program__fd(p.bench->progs.bench_clock);
+	int raise = bpf_program__fd(p.bench->progs.bench_beat_noop);
+	int beat = bpf_program__fd(p.bench->progs.bench_beat);
+	struct subject subjects[SUBJECTS] = {
+		[NOOP] = {"xdp_noop", noop, NOOP, KPHI_WIRE_PORT, .counter = KPHI_COUNTERS},
+		[CLOCK] = {"xdp_clock", clock, NOOP, KPHI_WIRE_PORT, .counter = KPHI_COUNTERS},
+		[FOREIGN] = {"xdp_foreign", kphi, NOOP, FOREIGN_PORT, .counter = KPHI_COUNTERS},
+		[RULE] = {"xdp_rule", kphi, NOOP, RULE_PORT, .counter = KPHI_COUNT_beat},
+		[BEAT_NOOP] = {"xdp_beat_noop", raise, BEAT_NOOP, KPHI_WIRE_PORT, .counter = KPHI_COUNTERS},
+		[BEAT] = {"xdp_beat", beat, BEAT_NOOP, KPHI_WIRE_PORT, .counter = KPHI_COUNT_beat},
+	};
+
+	for (int i = 0; i < SUBJECTS; i++)
+		subjects[i].frame = make_frame(subjects[i].port);
+	for (int round = 0; round <= ROUNDS; round++) /* the first one warms up */
+		for (int i = 0; i < SUBJECTS; i++)
+			run(&p.store, &subjects[i], round);
+	for (int i = 0; i < SUBJECTS; i++)
+		print(&subjects[i], &subjects[subjects[i].baseline]);
+	place_end(&p);
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * From the store to phi: what `kphi peer show` does for every peer, without the printing. 100,000 peers that
+ * beat every 100 ms, with jitter, and were last heard at moments spread over a second.
+ */
+#include <bench.skel.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench.h"
+#include "core/policy.h"
+#include "frames.h"
+#include "kernel/clock.h"
+
+#define CAPACITY 131072
+#define PEERS    100000
+#define WINDOW   16 /* a scan reads the sums and not the ring, so a small one does, and saves a gigabyte */
+#define BEATS    (WINDOW + 2)
+#define ROUNDS   101
+
+#define INTERVAL_NS 100000000ULL
+#define JITTER_NS   10000000ULL
+
+static void add_peer(struct place *p, uint32_t number)
+{
+	struct kphi_peer peer = {
+		.interval_ns = INTERVAL_NS,
+		.model = KPHI_MODEL_NORMAL,
+		.id.kind = KPHI_ID_NATIVE,
+	};
+	struct bench_feed feed = {
+		.beats = BEATS,
+		.interval_ns = INTERVAL_NS,
+		.jitter_ns = JITTER_NS,
+		.random = number,
+	};
+	uint64_t silence_ns = number % 1000 * 1000000ULL;
+
+	snprintf(peer.name, sizeof(peer.name), "peer%u", number);
+	memcpy(peer.id.bytes, &number, sizeof(number));
+	feed.slot = place_add(p, &peer, number);
+	feed.generation = p->store.records[feed.slot].generation;
+	feed.now_ns = clock_monotonic_ns() - BEATS * (INTERVAL_NS + JITTER_NS) - silence_ns;
+	place_run(bpf_program__fd(p->bench->progs.bench_feed), &feed, sizeof(feed), 1);
+}
+
+/* Returns how many peers were judged. */
+static uint32_t scan(const struct store *s, uint64_t now_ns)
+{
+	uint32_t judged = 0;
+
+	for (uint32_t slot = 0; slot < s->header->peers; slot++) {
+		struct kphi_record record;
+		struct kphi_peer peer;
+		struct opinion o;
+
+		if (s->records[slot].state == KPHI_FREE || store_read(s, slot, &record, &peer))
+			continue;
+		policy_judge(&o, &record, &peer, &s->ticks[record.cpu], POLICY_SUSPECT, now_ns);
+		judged += o.judged;
+	}
+	return judged;
+}
+
+void bench_scan(void)
+{
+	static const struct store_size size = {CAPACITY, WINDOW};
+	struct series ms = {0};
+	struct place p;
+	double median;
+
+	place_begin(&p, &size);
+	for (uint32_t i = 0; i < PEERS; i++)
+		add_peer(&p, i);
+	for (int round = 0; round <= ROUNDS; round++) {
+		uint64_t begin = clock_monotonic_ns();
+		uint32_t judged = scan(&p.store, begin);
+
+		if (judged != PEERS)
+			die("scan: %u of %d peers were judged", judged, PEERS);
+		if (round)
+			series_add(&ms, (double)(clock_monotonic_ns() - begin) / 1e6);
+	}
+	median = series_at(&ms, 0.5);
+	printf("{\"bench\":\"scan\",\"peers\":%d,\"ms\":%.2f,\"min_ms\":%.2f,\"p99_ms\":%.2f,\"max_ms\":%.2f,"
+	       "\"peers_per_second\":%.0f,\"ns_per_peer\":%.0f,\"rounds\":%d}\n",
+	       PEERS, median, series_at(&ms, 0), series_at(&ms, 0.99), series_at(&ms, 1),
+	       PEERS / median * 1e3, median * 1e6 / PEERS, ROUNDS);
+	place_end(&p);
+}
