@@ -8,16 +8,6 @@
 #include "maps.h"
 #include "record.h"
 
-KPHI_INLINE uint64_t frame_length(const struct frame *f)
-{
-	return bpf_xdp_get_buff_len(f->context);
-}
-
-KPHI_INLINE uint32_t frame_device(const struct frame *f)
-{
-	return ((struct xdp_md *)f->context)->ingress_ifindex;
-}
-
 SEC("xdp.frags")
 int kphi_xdp(struct xdp_md *ctx)
 {

@@ -8,8 +8,11 @@
 #include "maps.h"
 #include "tick.h"
 
-/* The device a frame came by; whoever includes this defines it, beside frame_length(). */
-KPHI_INLINE uint32_t frame_device(const struct frame *f);
+/* A helper call, so it is asked only of a packet that is longer than the first buffer. */
+KPHI_INLINE uint64_t frame_length(const struct frame *f)
+{
+	return bpf_xdp_get_buff_len(f->context);
+}
 
 /*
  * Queued packets are delivered before a late tick can say that it was late, so an overdue tick is a stall
@@ -156,7 +159,7 @@ __attribute__((noinline)) int record_candidate(struct xdp_md *ctx)
 			return 0;
 		b.now_ns = bpf_ktime_get_ns();
 		b.type = KPHI_WIRE_BEAT;
-		b.device = frame_device(&f);
+		b.device = ctx->ingress_ifindex;
 		verdict = record_datagram(&f, &d, bits, &b);
 	}
 	if (verdict != FOREIGN)

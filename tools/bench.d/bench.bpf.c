@@ -12,11 +12,6 @@
 #include "../../bpf/record.h"
 #include "frames.h"
 
-KPHI_INLINE uint64_t frame_length(const struct frame *f)
-{
-	return bpf_xdp_get_buff_len(f->context);
-}
-
 static __always_inline void raise_sequence(struct xdp_md *ctx)
 {
 	struct bench_frame *f = (void *)(long)ctx->data;
