@@ -11,7 +11,8 @@
 #include "unit/random.h"
 
 #define MS    1000000ULL
-#define LIMIT SILENCE_TICK_LIMIT_NS
+#define LIMIT KPHI_TICK_LIMIT_NS
+#define OPEN  SILENCE_OPEN_MAX_NS
 #define NEVER UINT64_MAX
 
 static const struct {
@@ -38,6 +39,8 @@ static const struct {
 	{"one over, one that goes on", 100 * MS, 5 * MS, 300 * MS, 55 * MS, 900 * MS, 150 * MS, 650 * MS},
 	{"the arrival came during it", 800 * MS, 0, 300 * MS, 0, 900 * MS, 0, 100 * MS},
 	{"a tick newer than now", 100 * MS, 0, 300 * MS, 0, 200 * MS, 100 * MS, 0},
+	{"the longest stall that is believed", 100 * MS, 0, 100 * MS, 0, 100 * MS + OPEN, 0, OPEN},
+	{"a dead tick hides no silence", 100 * MS, 0, 100 * MS, 0, 101 * MS + OPEN, OPEN + MS, 0},
 	{"no guard, however long ago", 1, 0, 0, 0, 900 * MS, 900 * MS - 1, 0},
 };
 
