@@ -117,7 +117,7 @@ static void quotients_saturate(void **state)
 #if defined(__aarch64__)
 #define FLOATS "[ ,{][vdshbq][0-9]+[.,} \t]|__[a-z]*[sdt]f[0-9]?(\\b|\\+|$)"
 #else
-#define FLOATS "%[xyz]?mm[0-9]|%st\\b|\t(f[a-z]+|v[a-z]+[sp][sd])\\b|__[a-z]*[sdtx]f[0-9]?(\\b|-|$)"
+#define FLOATS "%[xyz]?mm[0-9]|%st\\b|:\t(f[a-z]+|v[a-z]+[sp][sd])\\b|__[a-z]*[sdtx]f[0-9]?(\\b|-|$)"
 #endif
 
 struct disassembly {
