@@ -112,8 +112,7 @@ static void say_cost(struct out *o, uint32_t ticking, uint32_t cpus)
 		   ticking ? text : "none: no CPU takes beats, so none is woken");
 }
 
-/* --- stalls
- * --------------------------------------------------------------------------------------------------- */
+/* --- stalls --- */
 
 struct latest {
 	struct kphi_stall stall;
@@ -152,8 +151,7 @@ static void say_stalls(struct out *o, const struct store *s, uint64_t now_ns)
 	out_close_table(o);
 }
 
-/* --- devices
- * -------------------------------------------------------------------------------------------------- */
+/* --- devices --- */
 
 static void ignore(void *context, const struct event *event)
 {
@@ -199,8 +197,7 @@ static void say_devices(struct out *o, const struct session *s, uint64_t now_ns)
 	devices_free(d);
 }
 
-/* --- peers
- * ---------------------------------------------------------------------------------------------------- */
+/* --- peers --- */
 
 static void say_grace(struct out *o, const struct store *s, uint64_t now_ns)
 {

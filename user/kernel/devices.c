@@ -43,8 +43,7 @@ struct devices {
 	void *context;
 };
 
-/* --- one device
- * ----------------------------------------------------------------------------------------------- */
+/* --- one device --- */
 
 static bool hook_lost(const struct device *v)
 {
@@ -89,8 +88,7 @@ static void add_alias(struct device *v, uint32_t ifindex)
 		v->alias[v->aliases++ % ALIASES] = ifindex;
 }
 
-/* --- what rtnetlink says
- * -------------------------------------------------------------------------------------- */
+/* --- what rtnetlink says --- */
 
 static void hear_of(struct devices *d, struct device *v, const struct link_news *news)
 {
@@ -127,8 +125,7 @@ static int ask_all(struct devices *d)
 	return links_dump(on_news, d);
 }
 
-/* --- what the pinned links say
- * -------------------------------------------------------------------------------- */
+/* --- what the pinned links say --- */
 
 /*
  * When the program came to the device. The kernel keeps no such time for a link; the program's is right
@@ -247,8 +244,7 @@ static int attach_returned(struct devices *d, uint64_t now_ns)
 	return attached ? list_links(d, now_ns) : 0;
 }
 
-/* --- telling
- * -------------------------------------------------------------------------------------------------- */
+/* --- telling --- */
 
 struct telling {
 	uint64_t now_ns;
@@ -321,8 +317,7 @@ int devices_dispatch(struct devices *d, uint64_t now_ns,
 	return d->upset ? devices_check(d, now_ns, event, context) : settle_all(d, &t);
 }
 
-/* --- hearing
- * -------------------------------------------------------------------------------------------------- */
+/* --- hearing --- */
 
 /* All devices of one number: two network namespaces may each have one. */
 struct ears {
@@ -416,8 +411,7 @@ struct engine_hearing devices_hearing(const struct devices *d, const struct kphi
 	return h;
 }
 
-/* --- life
- * ----------------------------------------------------------------------------------------------------- */
+/* --- life --- */
 
 struct devices *devices_new(const struct pin *pin, struct why *w)
 {
