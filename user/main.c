@@ -23,6 +23,8 @@ static const struct {
 	{"store", cmd_store, "the pinned maps: create, show, purge"},
 	{"guard", cmd_guard, "what this host knows about its own hearing: stalls, blind devices"},
 	{"beat", cmd_beat, "send heartbeats"},
+	{"run", cmd_run, "the daemon: thresholds, verdicts, events"},
+	{"event", cmd_event, "what the daemon has to say"},
 };
 #define OBJECTS (sizeof(objects) / sizeof(*objects))
 

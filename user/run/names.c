@@ -2,14 +2,16 @@
 #include "run/names.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "run/file.h"
 
-/* One name a line: names hold no control characters. */
-#define FILE_SIZE (ENGINE_CONSUMERS * KPHI_NAME_SIZE)
+/* A line with the time to live, then one name a line: names hold no control characters. */
+#define HEAD      "kphi consumers ttl "
+#define FILE_SIZE (64 + ENGINE_CONSUMERS * KPHI_NAME_SIZE)
 
 static int path_of(const char *directory, char path[PATH_MAX])
 {
@@ -19,10 +21,11 @@ static int path_of(const char *directory, char path[PATH_MAX])
 int names_write(const char *directory, const struct names *names)
 {
 	char path[PATH_MAX], text[FILE_SIZE + 1];
-	size_t length = 0;
+	size_t length;
 
 	if (path_of(directory, path))
 		return -ENAMETOOLONG;
+	length = (size_t)snprintf(text, sizeof(text), HEAD "%" PRIu64 "\n", names->ttl_ns);
 	for (uint32_t i = 0; i < names->count; i++)
 		length += (size_t)snprintf(text + length, sizeof(text) - length, "%s\n", names->name[i]);
 	return file_replace(path, text, length);
@@ -40,6 +43,10 @@ int names_read(const char *directory, struct names *names)
 	if (got < 0)
 		return got == -ENOENT ? 0 : (int)got;
 	text[got] = '\0';
+	end = strchr(line, '\n');
+	if (!end || sscanf(text, HEAD "%" SCNu64, &names->ttl_ns) != 1)
+		return 0;
+	line = end + 1;
 	for (; names->count < ENGINE_CONSUMERS && (end = strchr(line, '\n')); line = end + 1) {
 		*end = '\0';
 		snprintf(names->name[names->count++], KPHI_NAME_SIZE, "%.63s", line);
@@ -50,6 +57,7 @@ int names_read(const char *directory, struct names *names)
 void names_of(struct names *names, const struct engine_config *config)
 {
 	memset(names, 0, sizeof(*names));
+	names->ttl_ns = config->verdict_ttl_ns;
 	names->count = config->consumers;
 	for (uint32_t i = 0; i < config->consumers; i++)
 		memcpy(names->name[i], config->consumer[i].name, KPHI_NAME_SIZE);

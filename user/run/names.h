@@ -2,7 +2,7 @@
 /*
  * A verdict in the maps says which consumers suspect the peer as bits, bit i for consumer i of the
  * configuration. A restarted daemon may have another configuration, so the names behind the bits are kept in
- * a file.
+ * a file, and with them how long a verdict was valid, which tells when the last one was refreshed.
  */
 #ifndef KPHI_RUN_NAMES_H
 #define KPHI_RUN_NAMES_H
@@ -10,6 +10,7 @@
 #include "core/engine.h"
 
 struct names {
+	uint64_t ttl_ns; /* 0: not known */
 	uint32_t count;
 	char name[ENGINE_CONSUMERS][KPHI_NAME_SIZE];
 };

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* kphi event: what `kphi run` has to say, as it says it: JSON, one object a line. */
+#include <errno.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "run/client.h"
+#include "run/config.h"
+
+struct event_options {
+	const char *socket;
+	bool follow, state;
+};
+
+static const struct option_spec specs[] = {
+	{"follow", OPT_FLAG, offsetof(struct event_options, follow), OPT_NO_HAS,
+	 .help = "go on with every event from now on"},
+	{"state", OPT_FLAG, offsetof(struct event_options, state), OPT_NO_HAS,
+	 .help = "with `follow`: begin with the current state"},
+	{"socket", OPT_STRING, offsetof(struct event_options, socket), OPT_NO_HAS, .value = "PATH",
+	 .help = "where it listens, if not at " CONFIG_SOCKET_DEFAULT},
+};
+
+static int print(const struct client *c)
+{
+	if (fwrite(c->line, 1, c->length, stdout) == c->length && !fflush(stdout))
+		return 0;
+	return errno ? -errno : -EIO;
+}
+
+/* The lines of the state; what happens meanwhile is in it already, or comes after it. */
+static int print_state(struct client *c)
+{
+	int got = client_ask_state(c), err = 0;
+
+	if (got < 0)
+		return got;
+	while (!err && (got = client_next(c, -1)) > 0 && !client_line_is_type(c, "state"))
+		if (client_line_is_current(c))
+			err = print(c);
+	return err ? err : got > 0 ? 0 : got < 0 ? got : -ECONNRESET;
+}
+
+static int print_events(struct client *c)
+{
+	int got, err = 0;
+
+	while (!err && (got = client_next(c, -1)) > 0)
+		err = print(c);
+	return err ? err : got < 0 ? got : -ECONNRESET;
+}
+
+static int explain(int err, const char *socket)
+{
+	if (err == -EPIPE)
+		return KPHI_EXIT_OK; /* who read us has read enough */
+	if (err == -ECONNRESET)
+		fail("%s: `kphi run` has ended, or has dropped this client", socket);
+	else
+		fail("%s: cannot go on reading events: %s", socket, strerror(-err));
+	return KPHI_EXIT_FAILED;
+}
+
+static int show(const struct event_options *options)
+{
+	char reason[1024];
+	struct client c;
+	int err;
+
+	if (client_open(&c, options->socket, reason, sizeof(reason)) < 0) {
+		fail("%s", reason);
+		return KPHI_EXIT_FAILED;
+	}
+	err = !options->follow || options->state ? print_state(&c) : 0;
+	if (!err && options->follow)
+		err = print_events(&c);
+	client_close(&c);
+	return err ? explain(err, options->socket) : KPHI_EXIT_OK;
+}
+
+static int help(void)
+{
+	printf("Usage: kphi event ");
+	options_usage(stdout, specs, COUNT(specs));
+	printf("\n           every suspicion, hold, blindness and mute there is now; or events as they "
+	       "happen\n");
+	options_help(stdout, specs, COUNT(specs));
+	return fflush(stdout) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+}
+
+int cmd_event(struct kphi_cli *cli, int argc, char **argv)
+{
+	struct event_options options = {.socket = CONFIG_SOCKET_DEFAULT};
+	struct args args = {argc, argv, "event"};
+
+	(void)cli;
+	if (argc && !strcmp(argv[0], "help"))
+		return help();
+	if (options_parse(&args, specs, COUNT(specs), &options))
+		return KPHI_EXIT_USAGE;
+	return show(&options);
+}

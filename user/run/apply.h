@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * From the configuration to the store: devices attached, ports opened, peers added. Nothing is taken away: a
+ * peer or a device that the file does not name is left alone. A peer whose identity or settings differ is
+ * deleted and added; every other one keeps its window.
+ */
+#ifndef KPHI_RUN_APPLY_H
+#define KPHI_RUN_APPLY_H
+
+#include "kernel/control.h"
+#include "kernel/pin.h"
+#include "kernel/store.h"
+#include "run/config.h"
+
+struct apply {
+	struct pin *pin;
+	const struct store *store;
+	struct control *control;
+	const struct config *config;
+	bool upgrade; /* put this binary's program on devices that are attached already */
+	/* what came of it: */
+	uint32_t added, changed, kept, others; /* peers; others: of the store and not of the file */
+	uint32_t absent; /* devices that do not exist (yet) */
+	char notes[1024]; /* sentences about what is not quite as it was asked for; "" */
+};
+
+/*
+ * Takes the store's lock for as long as it takes. Peers are checked as a whole before the first is changed.
+ * 0, or a negative errno with a sentence; a device that does not exist is no error.
+ */
+int apply_config(struct apply *a, struct why *w);
+
+/* Devices that were absent, once more: those that exist by now are attached. */
+int apply_devices(struct apply *a, struct why *w);
+
+/* The peers alone; under the lock. */
+int apply_peers(struct apply *a, struct why *w);
+
+void apply_note(struct apply *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The peers of the file against those of the store. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/apply.h"
+
+/* A peer of the store. */
+struct stored {
+	const struct kphi_peer *peer;
+	uint32_t slot, generation;
+	bool replaced; /* the file has another of this name: it goes */
+};
+
+struct plan {
+	struct apply *a;
+	struct stored *by_name, *by_identity; /* `used` of each; `replaced` is kept in by_name */
+	uint32_t used;
+	const struct kphi_peer **wanted; /* to be added */
+	uint32_t wanted_count;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(((const struct stored *)a)->peer->name, ((const struct stored *)b)->peer->name);
+}
+
+static int compare_identities(const void *a, const void *b)
+{
+	return memcmp(&((const struct stored *)a)->peer->id, &((const struct stored *)b)->peer->id,
+		      sizeof(struct kphi_id));
+}
+
+static void plan_free(struct plan *p)
+{
+	free(p->by_name);
+	free(p->by_identity);
+	free(p->wanted);
+}
+
+static int plan_open(struct plan *p, struct apply *a)
+{
+	const struct store *s = a->store;
+	size_t slots = s->header->peers;
+
+	*p = (struct plan){
+		.a = a,
+		.by_name = calloc(slots, sizeof(*p->by_name)),
+		.by_identity = calloc(slots, sizeof(*p->by_identity)),
+		.wanted = calloc((size_t)a->config->peers_count + 1, sizeof(const struct kphi_peer *)),
+	};
+	if (!p->by_name || !p->by_identity || !p->wanted)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < slots; i++)
+		if (s->records[i].state != KPHI_FREE)
+			p->by_name[p->used++] = (struct stored){
+				.peer = &s->peers[i], .slot = i, .generation = s->records[i].generation};
+	memcpy(p->by_identity, p->by_name, p->used * sizeof(*p->by_name));
+	qsort(p->by_name, p->used, sizeof(*p->by_name), compare_names);
+	qsort(p->by_identity, p->used, sizeof(*p->by_identity), compare_identities);
+	return 0;
+}
+
+static struct stored *find_name(const struct plan *p, const struct kphi_peer *like)
+{
+	struct stored key = {.peer = like};
+
+	return bsearch(&key, p->by_name, p->used, sizeof(key), compare_names);
+}
+
+static const struct stored *find_identity(const struct plan *p, const struct kphi_peer *like)
+{
+	struct stored key = {.peer = like};
+
+	return bsearch(&key, p->by_identity, p->used, sizeof(key), compare_identities);
+}
+
+static bool is_same(const struct kphi_peer *a, const struct kphi_peer *b)
+{
+	return !memcmp(&a->id, &b->id, sizeof(a->id)) && !strcmp(a->host, b->host) &&
+	       a->interval_ns == b->interval_ns && a->min_std_ns == b->min_std_ns &&
+	       a->pause_ns == b->pause_ns && a->max_interval_ns == b->max_interval_ns &&
+	       a->model == b->model && a->set == b->set;
+}
+
+static void plan_changes(struct plan *p)
+{
+	const struct config *config = p->a->config;
+
+	for (uint32_t i = 0; i < config->peers_count; i++) {
+		const struct kphi_peer *peer = &config->peers[i];
+		struct stored *old = find_name(p, peer);
+
+		if (old && is_same(old->peer, peer)) {
+			p->a->kept++;
+			continue;
+		}
+		if (old)
+			old->replaced = true;
+		p->wanted[p->wanted_count++] = peer;
+		p->a->changed += old != NULL;
+		p->a->added += !old;
+	}
+	p->a->others = p->used - p->a->kept - p->a->changed;
+}
+
+/* An identity may only come from a peer that goes. */
+static int check_identities(const struct plan *p, struct why *w)
+{
+	for (uint32_t i = 0; i < p->wanted_count; i++) {
+		const struct stored *owner = find_identity(p, p->wanted[i]);
+
+		if (!owner || find_name(p, owner->peer)->replaced)
+			continue;
+		return why(w, -EEXIST,
+			   "peer %s: its identity belongs to peer %s, which was added by hand or under an "
+			   "earlier "
+			   "name. `kphi peer del %s` frees it",
+			   p->wanted[i]->name, owner->peer->name, owner->peer->name);
+	}
+	return 0;
+}
+
+static int check_room(const struct plan *p, struct why *w)
+{
+	uint32_t room = p->a->store->header->peers;
+
+	if ((uint64_t)p->used + p->a->added <= room)
+		return 0;
+	return why(w, -ENOSPC,
+		   "%u peers to add, but only %u of the store's %u slots are free. Make a larger one (`kphi "
+		   "store "
+		   "purge`, then `kphi store create peers N`)",
+		   p->a->added, room - p->used, room);
+}
+
+/* A mute is about the peer of this name, whatever its settings. */
+static void keep_mute(const struct plan *p, struct kphi_peer *peer)
+{
+	const struct stored *old = find_name(p, peer);
+
+	if (!old)
+		return;
+	peer->mute_until_ns = old->peer->mute_until_ns;
+	memcpy(peer->mute_reason, old->peer->mute_reason, sizeof(peer->mute_reason));
+}
+
+/* All that goes goes first, so that identities are free when they are wanted again. */
+static int execute(const struct plan *p, struct why *w)
+{
+	struct apply *a = p->a;
+	struct kphi_peer *fresh = calloc((size_t)p->wanted_count + 1, sizeof(*fresh));
+	uint32_t slot = 0;
+	int err = fresh ? 0 : why(w, -ENOMEM, "no memory for %u peers", p->wanted_count);
+
+	/* What is stored of them goes with them. */
+	for (uint32_t i = 0; !err && i < p->wanted_count; i++) {
+		fresh[i] = *p->wanted[i];
+		keep_mute(p, &fresh[i]);
+	}
+	for (uint32_t i = 0; !err && i < p->used; i++)
+		if (p->by_name[i].replaced)
+			err = control_delete(a->control, a->store, p->by_name[i].slot,
+					     p->by_name[i].generation, w);
+	for (uint32_t i = 0; !err && i < p->wanted_count; i++)
+		err = control_add(a->control, a->store, &fresh[i], &slot, w);
+	free(fresh);
+	return err;
+}
+
+int apply_peers(struct apply *a, struct why *w)
+{
+	struct plan p;
+	int err = plan_open(&p, a);
+
+	if (err)
+		why(w, err, "no memory to compare the peers of the file with those of the store");
+	if (!err) {
+		a->added = a->changed = a->kept = a->others = 0;
+		plan_changes(&p);
+		err = check_identities(&p, w);
+		err = err ? err : check_room(&p, w);
+		err = err ? err : execute(&p, w);
+	}
+	plan_free(&p);
+	return err;
+}

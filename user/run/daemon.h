@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the parts of the daemon share. Nobody else includes this. */
+#ifndef KPHI_RUN_DAEMON_H
+#define KPHI_RUN_DAEMON_H
+
+#include <systemd/sd-event.h>
+
+#include "core/engine.h"
+#include "kernel/control.h"
+#include "kernel/devices.h"
+#include "kernel/pin.h"
+#include "kernel/store.h"
+#include "run/apply.h"
+#include "run/census.h"
+#include "run/config.h"
+#include "run/exec.h"
+#include "run/feed.h"
+#include "run/lateness.h"
+#include "run/names.h"
+#include "run/token.h"
+#include "run/verdicts.h"
+
+struct ring_buffer;
+
+struct daemon {
+	const char *file; /* of the configuration */
+	struct config *config;
+	struct pin pin;
+	struct store store;
+	struct control control;
+	int lock; /* held: there is one daemon to a store */
+	struct token token;
+	struct names names;
+	struct verdicts verdicts;
+	struct devices *devices;
+	struct ring_buffer *hints;
+	struct engine *engine;
+	struct feed *feed;
+	struct exec *exec;
+	uint64_t exec_bucket[ENGINE_CONSUMERS];
+	struct census census;
+
+	sd_event *loop;
+	sd_event_source *deadline, *round;
+	uint64_t deadline_ns; /* when the engine wants to be called; UINT64_MAX: never */
+	uint64_t round_ns; /* when the next part of a round is due */
+	uint32_t parts, part; /* of a round, which takes a second */
+	uint32_t absent; /* devices of the file that do not exist yet */
+	struct lateness lateness; /* of deadlines */
+	uint64_t late_bucket;
+	uint64_t late_unsaid; /* times the loop was late since that was last said */
+	char status[160]; /* as systemd was last told */
+};
+
+/* --- host.c: what the engine asks for --- */
+
+struct engine_host daemon_host(struct daemon *d);
+void daemon_event(void *context, const struct event *event); /* context: the daemon */
+
+/* An event about the configuration; `detail` is a sentence. */
+void daemon_say_config(struct daemon *d, bool in_force, const char *detail);
+
+/* Prints what came of applying a configuration into `text`. */
+void daemon_describe(const struct apply *a, const struct config *config, char *text, size_t size);
+
+/* --- open.c: from a file to a daemon that could run, and back --- */
+
+int daemon_open(struct daemon *d, const char *file, const char *pin);
+void daemon_close(struct daemon *d);
+
+/* --- reload.c --- */
+
+void daemon_reload(struct daemon *d);
+
+/* --- loop.c --- */
+
+int daemon_loop(struct daemon *d);
+
+/* Runs what is due, measured against `wanted_ns`; says so if that was long ago. */
+void daemon_note_lateness(struct daemon *d, uint64_t wanted_ns, uint64_t now_ns);
+
+/* --- round.c: what is done once a second, a part of the slots at a time --- */
+
+void daemon_round(struct daemon *d, uint64_t now_ns);
+
+#endif

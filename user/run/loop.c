@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The loop. It sleeps until the next moment at which a verdict could change, until a hint comes, or until the
+ * next part of a round, whichever is first. Hints go before deadlines: a beat that has arrived is taken into
+ * account before its absence is judged.
+ */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <systemd/sd-daemon.h>
+
+#include "io/error.h"
+#include "io/format.h"
+#include "kernel/clock.h"
+#include "run/bucket.h"
+#include "run/daemon.h"
+#include "run/run.h"
+#include "run/urgent.h"
+
+#define SECOND_NS      1000000000ULL
+#define LATE_NS        100000000ULL /* later than this is worth an event ... */
+#define LATE_PERIOD_NS (10 * SECOND_NS) /* ... so often at most, after a few */
+#define LATE_BURST     3
+
+#define SLOTS_A_PART 8192 /* what a part of a round may take: some 300 us */
+#define PARTS_MAX    20
+
+enum { PRIORITY_HINTS = -20, PRIORITY_DEADLINE = -10 };
+
+void daemon_note_lateness(struct daemon *d, uint64_t wanted_ns, uint64_t now_ns)
+{
+	uint64_t late_ns = now_ns > wanted_ns ? now_ns - wanted_ns : 0;
+	char detail[160], late[FORMAT_SIZE], before[64] = "";
+	struct event event = {
+		.type = EVENT_loop_late,
+		.now_ns = now_ns,
+		.length_ns = late_ns,
+		.detail = detail,
+	};
+
+	if (late_ns <= LATE_NS)
+		return;
+	if (!bucket_take(&d->late_bucket, now_ns, LATE_PERIOD_NS, LATE_BURST)) {
+		d->late_unsaid++;
+		return;
+	}
+	if (d->late_unsaid)
+		snprintf(before, sizeof(before), ", and %llu times more since that was last said",
+			 (unsigned long long)d->late_unsaid);
+	d->late_unsaid = 0;
+	snprintf(detail, sizeof(detail),
+		 "this daemon woke %s too late%s; no arrival was missed, but verdicts were late",
+		 format_duration(late_ns, late), before);
+	daemon_event(d, &event);
+}
+
+static int on_hints(sd_event_source *source, int fd, uint32_t events, void *context)
+{
+	struct daemon *d = context;
+
+	(void)source;
+	(void)fd;
+	(void)events;
+	ring_buffer__consume(d->hints);
+	return 0;
+}
+
+static int on_deadline(sd_event_source *source, uint64_t usec, void *context)
+{
+	struct daemon *d = context;
+	uint64_t now_ns = clock_monotonic_ns();
+
+	(void)source;
+	(void)usec;
+	lateness_add(&d->lateness, now_ns > d->deadline_ns ? now_ns - d->deadline_ns : 0);
+	daemon_note_lateness(d, d->deadline_ns, now_ns);
+	d->deadline_ns = 0; /* over: the next one is set anew, whatever it is */
+	ring_buffer__consume(d->hints);
+	engine_advance(d->engine, clock_monotonic_ns());
+	return 0;
+}
+
+static int on_round(sd_event_source *source, uint64_t usec, void *context)
+{
+	struct daemon *d = context;
+	uint64_t now_ns = clock_monotonic_ns();
+
+	(void)usec;
+	daemon_note_lateness(d, d->round_ns, now_ns);
+	ring_buffer__consume(d->hints);
+	daemon_round(d, now_ns);
+	/* Rounds that were missed are not caught up with. */
+	d->round_ns += SECOND_NS / d->parts;
+	if (d->round_ns < now_ns)
+		d->round_ns = now_ns + SECOND_NS / d->parts;
+	sd_event_source_set_time(source, d->round_ns / 1000);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+static int on_devices(sd_event_source *source, int fd, uint32_t events, void *context)
+{
+	struct daemon *d = context;
+	uint64_t now_ns = clock_monotonic_ns();
+
+	(void)source;
+	(void)fd;
+	(void)events;
+	if (devices_dispatch(d->devices, now_ns, daemon_event, d) > 0)
+		engine_scan(d->engine, now_ns);
+	return 0;
+}
+
+static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *info, void *context)
+{
+	(void)source;
+	(void)info;
+	daemon_reload(context);
+	return 0;
+}
+
+/* After whatever happened: the timer is set to the engine's next deadline, rounded up so that it is due. */
+static int on_anything(sd_event_source *source, void *context)
+{
+	struct daemon *d = context;
+	uint64_t next_ns = engine_next_ns(d->engine);
+
+	(void)source;
+	if (next_ns == d->deadline_ns && next_ns > clock_monotonic_ns())
+		return 0;
+	d->deadline_ns = next_ns;
+	if (next_ns == UINT64_MAX)
+		return sd_event_source_set_enabled(d->deadline, SD_EVENT_OFF);
+	sd_event_source_set_time(d->deadline, next_ns / 1000 + 1);
+	return sd_event_source_set_enabled(d->deadline, SD_EVENT_ONESHOT);
+}
+
+static int add_timers(struct daemon *d)
+{
+	uint64_t now_us = clock_monotonic_ns() / 1000;
+	int err = sd_event_add_time(d->loop, &d->deadline, CLOCK_MONOTONIC, now_us, 1, on_deadline, d);
+
+	if (err >= 0)
+		err = sd_event_source_set_priority(d->deadline, PRIORITY_DEADLINE);
+	if (err >= 0)
+		err = sd_event_add_time(d->loop, &d->round, CLOCK_MONOTONIC, now_us, 1, on_round, d);
+	if (err >= 0)
+		err = sd_event_add_post(d->loop, NULL, on_anything, d);
+	d->round_ns = d->deadline_ns = now_us * 1000;
+	return err;
+}
+
+static int add_descriptors(struct daemon *d)
+{
+	sd_event_source *hints;
+	int err = sd_event_add_io(d->loop, &hints, ring_buffer__epoll_fd(d->hints), EPOLLIN, on_hints, d);
+
+	if (err < 0)
+		return err;
+	sd_event_source_set_priority(hints, PRIORITY_HINTS);
+	sd_event_source_set_floating(hints, true);
+	sd_event_source_unref(hints);
+	return sd_event_add_io(d->loop, NULL, devices_fd(d->devices), EPOLLIN, on_devices, d);
+}
+
+/* SIGTERM and SIGINT end the loop; being blocked, they interrupt nothing else. */
+static int add_signals(struct daemon *d)
+{
+	sigset_t ours;
+	int err;
+
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGINT);
+	sigaddset(&ours, SIGHUP);
+	sigprocmask(SIG_BLOCK, &ours, NULL);
+	err = sd_event_add_signal(d->loop, NULL, SIGTERM, NULL, NULL);
+	if (err >= 0)
+		err = sd_event_add_signal(d->loop, NULL, SIGINT, NULL, NULL);
+	return err < 0 ? err : sd_event_add_signal(d->loop, NULL, SIGHUP, on_hangup, d);
+}
+
+/* The first look at everybody. What was hinted before is seen in it. */
+static void begin(struct daemon *d)
+{
+	uint32_t slots = d->store.header->peers;
+
+	d->parts = (slots + SLOTS_A_PART - 1) / SLOTS_A_PART;
+	if (d->parts > PARTS_MAX)
+		d->parts = PARTS_MAX;
+	urgent_enter(d->config->priority);
+	devices_check(d->devices, clock_monotonic_ns(), daemon_event, d);
+	ring_buffer__consume(d->hints);
+	engine_scan(d->engine, clock_monotonic_ns());
+}
+
+int daemon_loop(struct daemon *d)
+{
+	int err = add_signals(d);
+
+	err = err < 0 ? err : add_descriptors(d);
+	err = err < 0 ? err : add_timers(d);
+	/* Half of WatchdogSec=, from within the loop: a loop that hangs is restarted. */
+	err = err < 0 ? err : sd_event_set_watchdog(d->loop, true);
+	if (err < 0) {
+		fail("cannot set up the event loop: %s", strerror(-err));
+		return err;
+	}
+	begin(d);
+	sd_notify(0, "READY=1");
+	err = sd_event_loop(d->loop);
+	sd_notify(0, "STOPPING=1");
+	if (err < 0)
+		fail("the event loop failed: %s", strerror(-err));
+	return err < 0 ? err : 0;
+}
+
+int run(const char *file, const char *pin)
+{
+	struct daemon d;
+	int err = daemon_open(&d, file, pin);
+
+	err = err ? err : daemon_loop(&d);
+	daemon_close(&d);
+	return err;
+}

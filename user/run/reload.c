@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* A changed configuration, applied while everything goes on. One that cannot be applied changes nothing. */
+#include <stdio.h>
+#include <string.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "io/error.h"
+#include "kernel/clock.h"
+#include "run/daemon.h"
+
+static void note_what_waits(struct apply *a, const struct config *old, const struct config *new)
+{
+	if (strcmp(old->state, new->state) != 0)
+		apply_note(a, "`state` takes effect at the next start");
+	if (old->priority != new->priority)
+		apply_note(a, "`priority` takes effect at the next start");
+}
+
+/* Peers of the former file that this one no longer names: they may be missed by somebody, so they are named.
+ */
+static void note_forgotten(struct apply *a, const struct config *old, const struct config *new)
+{
+	const struct kphi_peer *first = NULL;
+	uint32_t forgotten = 0;
+
+	/* Both are sorted by name. */
+	for (uint32_t i = 0, k = 0; i < old->peers_count; i++) {
+		while (k < new->peers_count && strcmp(new->peers[k].name, old->peers[i].name) < 0)
+			k++;
+		if (k < new->peers_count && !strcmp(new->peers[k].name, old->peers[i].name))
+			continue;
+		first = first ? first : &old->peers[i];
+		forgotten++;
+	}
+	if (forgotten)
+		apply_note(a,
+			   "%u peers have left the file and are still watched: %s%s. `kphi peer del NAME` "
+			   "ends that",
+			   forgotten, first->name, forgotten > 1 ? " and others" : "");
+}
+
+/* The limits of commands go with their consumers. */
+static void move_buckets(struct daemon *d, const int map[ENGINE_CONSUMERS])
+{
+	uint64_t moved[ENGINE_CONSUMERS] = {0};
+
+	for (uint32_t i = 0; i < ENGINE_CONSUMERS; i++)
+		if (map[i] >= 0)
+			moved[map[i]] = d->exec_bucket[i];
+	memcpy(d->exec_bucket, moved, sizeof(moved));
+}
+
+static void take_outputs(struct daemon *d, struct apply *a)
+{
+	char reason[1024] = "no memory";
+
+	if (feed_listen(d->feed, d->config->socket, d->config->group, reason, sizeof(reason)))
+		apply_note(a, "%s", reason);
+	if (feed_standard(d->feed, d->config->standard ? STDOUT_FILENO : -1))
+		apply_note(a, "standard output takes no events");
+}
+
+/* The names are on disk before any verdict is written in their numbers. False: nothing has changed. */
+static bool take_consumers(struct daemon *d, struct config *new)
+{
+	struct config *old = d->config;
+	struct names names, before = d->names;
+	int map[ENGINE_CONSUMERS];
+
+	names_of(&names, &new->engine);
+	names_map(&before, &names, map);
+	if (names_write(old->state, &names))
+		return false;
+	d->config = new;
+	d->names = names;
+	if (engine_configure(d->engine, &new->engine, map, clock_monotonic_ns())) {
+		move_buckets(d, map);
+		return true;
+	}
+	d->config = old;
+	d->names = before;
+	names_write(old->state, &before);
+	return false;
+}
+
+static void refuse_file(struct daemon *d, const char *reason)
+{
+	char detail[CONFIG_WHY_SIZE + 64];
+
+	snprintf(detail, sizeof(detail), "refused, the former configuration stays in force: %s", reason);
+	warn("%s", detail);
+	daemon_say_config(d, false, detail);
+}
+
+static void reload(struct daemon *d)
+{
+	char said[CONFIG_WHY_SIZE];
+	struct config *new = config_load(d->file, said), *old = d->config;
+	struct apply a = {.pin = &d->pin, .store = &d->store, .control = &d->control, .config = new};
+	struct why w;
+
+	if (!new) {
+		refuse_file(d, said);
+		return;
+	}
+	if (apply_config(&a, &w)) {
+		refuse_file(d, w.text);
+		config_free(new);
+		return;
+	}
+	note_what_waits(&a, old, new);
+	note_forgotten(&a, old, new);
+	if (devices_check(d->devices, clock_monotonic_ns(), daemon_event, d) > 0)
+		engine_scan(d->engine, clock_monotonic_ns());
+	if (!take_consumers(d, new)) {
+		refuse_file(d,
+			    "the consumers' names cannot be kept, or there is no memory for their opinions");
+		config_free(new);
+		return;
+	}
+	d->absent = a.absent;
+	take_outputs(d, &a);
+	config_free(old);
+	daemon_describe(&a, new, said, sizeof(said));
+	daemon_say_config(d, true, said);
+}
+
+void daemon_reload(struct daemon *d)
+{
+	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)clock_monotonic_ns() / 1000);
+	reload(d);
+	sd_notify(0, "READY=1");
+}

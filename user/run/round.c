@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What has to be done once a second, a part of the slots at a time where there are many, so that no verdict
+ * waits for it: verdicts are kept fresh, changes by other commands found, lost hints repaired, devices and
+ * ticks looked at.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <systemd/sd-daemon.h>
+
+#include "kernel/clock.h"
+#include "run/daemon.h"
+
+static void on_change(void *context, uint32_t slot)
+{
+	struct daemon *d = context;
+
+	engine_look(d->engine, slot, clock_monotonic_ns());
+}
+
+/* Its share of the slots. */
+static void take_part(struct daemon *d, uint64_t now_ns)
+{
+	uint64_t slots = d->store.header->peers;
+	uint32_t first = (uint32_t)(slots * d->part / d->parts);
+	uint32_t end = (uint32_t)(slots * (d->part + 1) / d->parts);
+
+	verdicts_refresh(&d->verdicts, first, end, now_ns + d->config->engine.verdict_ttl_ns);
+	census_take(&d->census, &d->store, first, end, on_change, d);
+}
+
+static void try_absent_devices(struct daemon *d)
+{
+	struct apply a = {
+		.pin = &d->pin,
+		.store = &d->store,
+		.control = &d->control,
+		.config = d->config,
+	};
+	uint32_t before = d->absent;
+	struct why w;
+
+	if (!before)
+		return;
+	if (apply_devices(&a, &w)) {
+		/* Said once: it will be no better in a second. */
+		d->absent = 0;
+		daemon_say_config(d, false, w.text);
+		return;
+	}
+	d->absent = a.absent;
+	if (a.absent < before)
+		daemon_say_config(d, true, "a device of the file has appeared and is attached now");
+}
+
+static void look_at_devices(struct daemon *d, uint64_t now_ns)
+{
+	try_absent_devices(d);
+	if (devices_check(d->devices, now_ns, daemon_event, d) > 0)
+		engine_scan(d->engine, now_ns);
+}
+
+static void tell_systemd(struct daemon *d)
+{
+	char status[sizeof(d->status)];
+
+	snprintf(status, sizeof(status), "%u peers, %u consumers: %u suspect, %u held, %u blind; %u clients",
+		 d->census.peers, d->config->engine.consumers,
+		 verdicts_count(&d->verdicts, KPHI_VERDICT_SUSPECT),
+		 verdicts_count(&d->verdicts, KPHI_VERDICT_HELD),
+		 verdicts_count(&d->verdicts, KPHI_VERDICT_BLIND), feed_clients(d->feed));
+	if (!strcmp(status, d->status))
+		return;
+	memcpy(d->status, status, sizeof(status));
+	sd_notifyf(0, "STATUS=%s", status);
+}
+
+void daemon_round(struct daemon *d, uint64_t now_ns)
+{
+	take_part(d, now_ns);
+	if (++d->part < d->parts)
+		return;
+	d->part = 0;
+	look_at_devices(d, now_ns);
+	engine_observe_ticks(d->engine, d->store.ticks, d->store.header->cpus, now_ns);
+	if (engine_unsettled(d->engine))
+		engine_repair(d->engine, now_ns);
+	tell_systemd(d);
+}
