@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Senders, CPUs with their softirq queues and ticks, records, devices: what the engine is told about. */
+#include "scenario.h"
+
+#include <fnmatch.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- what bpf/tick.h needs of the kernel --- */
+
+static struct world *kernel; /* of the world that runs */
+static uint32_t kernel_cpu; /* on which the present softirq runs */
+
+struct timer {
+	int timer;
+};
+static struct timer timers[SCENARIO_CPUS];
+static struct kphi_tick ticks[SCENARIO_CPUS];
+
+#define KPHI_BPF_MAPS_H               /* its maps are these arrays */
+#define bpf_map_lookup_elem(map, key) (&(*(map))[*(key)])
+#define bpf_ktime_get_ns()            (kernel->now_ns)
+#define bpf_ktime_get_boot_ns()       (kernel->now_ns + kernel->boot_offset_ns)
+#define bpf_get_smp_processor_id()    kernel_cpu
+#define bpf_timer_init(timer, map, clock)
+
+static int bpf_timer_start(int *timer, uint64_t after_ns, uint64_t flags)
+{
+	(void)flags;
+	kernel->cpu[(struct timer *)timer - timers].timer_ns = kernel->now_ns + after_ns;
+	return 0;
+}
+
+static void bpf_timer_cancel(int *timer)
+{
+	kernel->cpu[(struct timer *)timer - timers].timer_ns = UINT64_MAX;
+}
+
+typedef int (*timer_callback)(void *map, uint32_t *cpu, struct timer *v);
+static timer_callback tick_callback;
+
+static int bpf_timer_set_callback(int *timer, timer_callback callback)
+{
+	(void)timer;
+	tick_callback = callback;
+	return 0;
+}
+
+#include "../../bpf/tick.h"
+
+/* --- XDP --- */
+
+/* As record_read_tick() of bpf/record.h. */
+static void read_tick(struct kphi_beat *b, const struct kphi_tick *t)
+{
+	uint64_t gap_ns = t->last_ns && b->now_ns > t->last_ns ? b->now_ns - t->last_ns : 0;
+
+	b->stalled_total_ns = t->stalled_total_ns;
+	b->stall_end_ns = t->stall_end_ns;
+	b->stall_length_ns = t->stall_length_ns;
+	if (gap_ns > KPHI_TICK_LIMIT_NS) {
+		b->stalled_total_ns += gap_ns;
+		b->stall_end_ns = b->now_ns;
+		if (gap_ns > b->stall_length_ns)
+			b->stall_length_ns = gap_ns;
+	}
+}
+
+static uint64_t epoch_limit(const struct world *w)
+{
+	int64_t wall_s = (int64_t)(SCENARIO_WALL_S + (w->now_ns - SCENARIO_EPOCH_NS) / SEC) +
+			 w->wall_ns / (int64_t)SEC;
+
+	return (uint64_t)wall_s + KPHI_EPOCH_AHEAD_S;
+}
+
+/* As record_beat() of bpf/record.h. */
+static void record_beat(struct world *w, const struct packet *packet)
+{
+	struct sim_peer *p = &w->peer[packet->peer];
+	struct kphi_beat b = packet->beat;
+	struct kphi_tick *t = tick_keep(b.cpu, w->now_ns);
+	uint32_t notes = 0, changed;
+	enum kphi_counter outcome;
+
+	b.now_ns += w->now_ns;
+	if (!world_without(w, "ticks"))
+		read_tick(&b, t);
+	if (p->record.window.interval_ns > t->longest_ns)
+		t->longest_ns = p->record.window.interval_ns;
+	b.epoch_limit = b.epoch <= p->record.epoch ? p->record.epoch : epoch_limit(w);
+	if (p->record.state == KPHI_FREE)
+		return;
+	changed = p->record.state | (uint32_t)p->record.flags << 8;
+	outcome = kphi_record_take(&p->record, &p->peer, p->ring, KPHI_WINDOW_DEFAULT, &b, &notes);
+	changed ^= p->record.state | (uint32_t)p->record.flags << 8;
+	if (changed || notes & (KPHI_NOTE(restart) | KPHI_NOTE(retuned)) ||
+	    (p->peer.watched && outcome == KPHI_COUNT_beat))
+		host_hint(w, packet->peer);
+}
+
+static bool is_heard(const struct world *w, uint32_t device)
+{
+	return w->device[device].carrier && w->device[device].hook;
+}
+
+/* A packet on the wire: lost, queued behind a stall, or taken at once. */
+static void deliver(struct world *w, const struct packet *packet)
+{
+	struct sim_cpu *c = &w->cpu[packet->beat.cpu];
+
+	if (!is_heard(w, packet->beat.device))
+		return;
+	if (!c->stalled_until_ns) {
+		kernel_cpu = packet->beat.cpu;
+		record_beat(w, packet);
+		return;
+	}
+	if (c->queued == c->room) {
+		c->room = c->room ? 2 * c->room : 64;
+		c->queue = realloc(c->queue, c->room * sizeof(*c->queue));
+	}
+	c->queue[c->queued++] = *packet;
+}
+
+/* NET_RX runs before HRTIMER: first what was queued, a microsecond each, then the tick that is late. */
+static void end_stall(struct world *w, uint32_t cpu)
+{
+	struct sim_cpu *c = &w->cpu[cpu];
+
+	c->stalled_until_ns = 0;
+	kernel_cpu = cpu;
+	for (uint32_t i = 0; i < c->queued; i++) {
+		record_beat(w, &c->queue[i]);
+		w->now_ns += 1000;
+	}
+	c->queued = 0;
+}
+
+static void run_tick(struct world *w, uint32_t cpu)
+{
+	w->cpu[cpu].timer_ns = UINT64_MAX;
+	kernel_cpu = cpu;
+	tick_callback(NULL, &cpu, &timers[cpu]);
+}
+
+/* What witnesses "ticks" and "grace" take away, the engine does not see. */
+const struct kphi_tick *world_tick(struct world *w, uint32_t cpu)
+{
+	struct kphi_tick *seen = &w->seen_tick[cpu];
+
+	*seen = ticks[cpu];
+	if (world_without(w, "ticks"))
+		memset(seen, 0, sizeof(*seen));
+	if (world_without(w, "grace")) {
+		memset(seen->stall, 0, sizeof(seen->stall));
+		seen->stall_end_ns = seen->stall_length_ns = seen->stall_length_end_ns = 0;
+	}
+	return seen;
+}
+
+/* --- devices --- */
+
+struct engine_hearing world_hearing(const struct world *w, const struct kphi_record *r)
+{
+	struct engine_hearing h = {CAUSE_NONE, UINT64_MAX};
+	uint32_t first = r->device ? r->device : 1, last = r->device ? r->device : SCENARIO_DEVICES - 1;
+
+	if (world_without(w, "hearing"))
+		return (struct engine_hearing){CAUSE_NONE, SCENARIO_EPOCH_NS};
+	for (uint32_t d = first; d <= last; d++) {
+		if (is_heard(w, d) && w->device[d].since_ns < h.since_ns)
+			h.since_ns = w->device[d].since_ns;
+		if (!is_heard(w, d))
+			h.blind = w->device[d].carrier ? CAUSE_HOOK : CAUSE_CARRIER;
+	}
+	if (h.since_ns == UINT64_MAX)
+		h.since_ns = w->device[first].since_ns;
+	else
+		h.blind = CAUSE_NONE;
+	return h;
+}
+
+/* --- senders --- */
+
+static uint64_t noise(struct world *w)
+{
+	w->random = w->random * 6364136223846793005U + 1442695040888963407U;
+	return w->random >> 33;
+}
+
+static void next_beat(struct world *w, struct sim_peer *p)
+{
+	uint64_t real_ns = p->spec->real_ns;
+	uint64_t spread_ns = real_ns / 1000000 * p->spec->jitter_ppm;
+
+	p->due_ns = p->start_ns + ++p->beats * real_ns;
+	if (spread_ns)
+		p->due_ns += noise(w) % (2 * spread_ns + 1) - spread_ns;
+}
+
+static struct packet packet_of(const struct world *w, const struct sim_peer *p, uint8_t type)
+{
+	return (struct packet){
+		.peer = (uint32_t)(p - w->peer),
+		.beat =
+			{
+				.epoch = p->spec->rule ? 0 : p->epoch,
+				.sequence = p->spec->rule ? 0 : p->sequence,
+				.device = p->spec->device,
+				.cpu = (uint16_t)p->spec->cpu,
+				.type = type,
+				.flags = p->flags,
+				.native = !p->spec->rule,
+			},
+	};
+}
+
+static void send(struct world *w, struct sim_peer *p, uint8_t type)
+{
+	struct packet packet;
+
+	p->sequence++;
+	packet = packet_of(w, p, type);
+	deliver(w, &packet);
+}
+
+static void start(struct world *w, struct sim_peer *p)
+{
+	p->beats = 0;
+	p->start_ns = w->now_ns + p->spec->phase_ns;
+	p->due_ns = p->start_ns;
+}
+
+/* --- what the control program does --- */
+
+static void clear(struct world *w, struct sim_peer *p)
+{
+	uint32_t generation = p->record.generation;
+
+	memset(&p->record, 0, sizeof(p->record));
+	p->record.generation = generation;
+	p->record.state = KPHI_WAITING;
+	p->record.since_ns = w->now_ns;
+	kphi_window_begin(&p->record.window, &p->peer);
+}
+
+static void add(struct world *w, struct sim_peer *p)
+{
+	const struct peer_spec *spec = p->spec;
+
+	memset(&p->peer, 0, sizeof(p->peer));
+	memcpy(p->peer.name, spec->name, sizeof(p->peer.name));
+	p->peer.added_ns = w->now_ns;
+	p->peer.interval_ns = spec->interval_ns;
+	p->peer.min_std_ns = spec->min_std_ns;
+	p->peer.pause_ns = spec->pause_ns;
+	p->peer.max_interval_ns = spec->cap_ns;
+	p->peer.model = spec->model;
+	p->peer.set = spec->set;
+	clear(w, p);
+}
+
+/* --- the verbs of `at T VERB ...`; `word` is the one after the verb --- */
+
+static uint64_t time_at(const struct line *l, uint32_t word)
+{
+	int64_t ns = 0;
+
+	word_time(l->word[word], &ns);
+	return (uint64_t)ns;
+}
+
+static void agree(struct world *w, const struct action *a, uint64_t at_ns)
+{
+	if (w->agenda_length < SCENARIO_LINES)
+		w->agenda[w->agenda_length++] = (struct sim_action){a, at_ns};
+	else
+		world_broken(w, "the agenda is full");
+}
+
+/* beat P [at deadline D] [ahead D] [epoch N]: one beat, now, or that long after the first consumer's
+ * deadline. */
+static void beat(struct world *w, struct sim_peer *p, const struct line *l, uint32_t word)
+{
+	struct packet packet;
+
+	if (word_is(l, word + 1, "at")) {
+		p->start_ns = host_deadline_ns(w, (uint32_t)(p - w->peer), 0) + time_at(l, word + 3);
+		p->beats = 0;
+		p->due_ns = p->start_ns;
+		return;
+	}
+	p->sequence++;
+	packet = packet_of(w, p, KPHI_WIRE_BEAT);
+	for (uint32_t i = word + 1; i + 1 < l->words; i += 2) {
+		if (word_is(l, i, "ahead"))
+			packet.beat.now_ns = time_at(l, i + 1);
+		if (word_is(l, i, "epoch"))
+			packet.beat.epoch +=
+				strtoull(l->word[i + 1], NULL, 10); /* modulo 2^64: -1 is one less */
+	}
+	deliver(w, &packet);
+}
+
+static void forge(struct world *w, struct sim_peer *p)
+{
+	struct packet packet = packet_of(w, p, KPHI_WIRE_LEAVE);
+
+	packet.beat.sequence = p->record.sequence.highest + 1;
+	deliver(w, &packet);
+}
+
+static void mute(struct world *w, struct sim_peer *p, const struct line *l, uint32_t word)
+{
+	p->peer.mute_until_ns = w->now_ns + time_at(l, word + 2);
+	snprintf(p->peer.mute_reason, sizeof(p->peer.mute_reason), "%s", l->word[word + 4]);
+}
+
+static void restart(struct world *w, struct sim_peer *p, const struct line *l, uint32_t word)
+{
+	int64_t by = word_is(l, word + 1, "epoch") ? strtoll(l->word[word + 2], NULL, 10) : 1;
+
+	p->epoch += (uint64_t)by;
+	p->sequence = 0;
+	start(w, p);
+}
+
+static void remove_peer(struct sim_peer *p)
+{
+	p->record.state = KPHI_FREE;
+	p->record.generation++;
+}
+
+/* True if the verb is about peers. */
+static bool act_on_peer(struct world *w, struct sim_peer *p, const struct line *l, uint32_t at)
+{
+	const char *verb = l->word[at];
+
+	if (!strcmp(verb, "start"))
+		start(w, p);
+	else if (!strcmp(verb, "stop"))
+		p->due_ns = UINT64_MAX;
+	else if (!strcmp(verb, "resume"))
+		next_beat(w, p);
+	else if (!strcmp(verb, "beat"))
+		beat(w, p, l, at + 1);
+	else if (!strcmp(verb, "leave"))
+		send(w, p, KPHI_WIRE_LEAVE);
+	else if (!strcmp(verb, "down"))
+		send(w, p, KPHI_WIRE_DOWN);
+	else if (!strcmp(verb, "forge-leave"))
+		forge(w, p);
+	else if (!strcmp(verb, "degrade"))
+		p->flags = word_is(l, at + 2, "on") ? KPHI_WIRE_DEGRADED : 0;
+	else if (!strcmp(verb, "restart"))
+		restart(w, p, l, at + 1);
+	else if (!strcmp(verb, "mute"))
+		mute(w, p, l, at + 1);
+	else if (!strcmp(verb, "reset"))
+		clear(w, p);
+	else if (!strcmp(verb, "add"))
+		add(w, p);
+	else if (!strcmp(verb, "delete"))
+		remove_peer(p);
+	else
+		return false;
+	return true;
+}
+
+/* stall host|cpuN for D. The host's stall is the daemon's too. */
+static void stall(struct world *w, const struct line *l, uint32_t at)
+{
+	bool host = word_is(l, at + 1, "host");
+	uint64_t until_ns = w->now_ns + time_at(l, at + 3);
+
+	for (uint32_t cpu = 0; cpu < SCENARIO_CPUS; cpu++)
+		if (host || (uint32_t)(l->word[at + 1][3] - '0') == cpu)
+			w->cpu[cpu].stalled_until_ns = until_ns;
+	if (host)
+		w->frozen_until_ns = until_ns;
+}
+
+static void device(struct world *w, const struct line *l, uint32_t at)
+{
+	struct sim_device *d = &w->device[strtoul(l->word[at + 1], NULL, 10) % SCENARIO_DEVICES];
+	bool on = word_is(l, at + 2, "on");
+
+	if (word_is(l, at, "carrier"))
+		d->carrier = on;
+	else
+		d->hook = on;
+	if (d->carrier && d->hook)
+		d->since_ns = w->now_ns;
+	host_scan(w);
+}
+
+static bool act_on_host(struct world *w, const struct line *l, uint32_t at)
+{
+	const char *verb = l->word[at];
+
+	if (!strcmp(verb, "stall")) {
+		stall(w, l, at);
+	} else if (!strcmp(verb, "carrier") || !strcmp(verb, "hook")) {
+		device(w, l, at);
+	} else if (!strcmp(verb, "wall")) {
+		w->wall_ns += (int64_t)time_at(l, at + 1);
+	} else if (!strcmp(verb, "suspend")) {
+		w->boot_offset_ns += time_at(l, at + 1);
+	} else if (!strcmp(verb, "freeze")) {
+		w->frozen_until_ns = w->now_ns + time_at(l, at + 2);
+	} else if (!strcmp(verb, "lose")) {
+		w->deaf_until_ns = w->now_ns + time_at(l, at + 3);
+	} else if (!strcmp(verb, "crash")) {
+		host_stop(w);
+		w->frozen_until_ns = w->now_ns + time_at(l, at + 2);
+	} else if (!strcmp(verb, "scan")) {
+		host_scan(w);
+	} else if (!strcmp(verb, "check")) {
+		host_check(w, l, at + 1);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static void act(struct world *w, const struct action *a)
+{
+	const struct line *l = &a->line;
+	uint32_t at = a->first, matched = 0;
+
+	if (world_without(w, l->word[at]) || (w->without_wall && word_is(l, at, "wall")))
+		return;
+	if (act_on_host(w, l, at))
+		return;
+	for (uint32_t i = 0; i < w->script->peers; i++)
+		if (!fnmatch(l->word[at + 1], w->script->peer[i].name, 0))
+			matched += act_on_peer(w, &w->peer[i], l, at);
+	if (!matched)
+		world_broken(w, "line %u: nobody to do this: %s", l->number, l->text);
+	/* The command line tells the daemon of what it changes. */
+	if (word_is(l, at, "mute") || word_is(l, at, "reset") || word_is(l, at, "add") ||
+	    word_is(l, at, "delete"))
+		host_scan(w);
+}
+
+/* --- time --- */
+
+/* The earliest of what is due; what it is by which of the out parameters is set. */
+struct due {
+	uint64_t at_ns;
+	uint32_t action, sender, tick, stall; /* UINT32_MAX: not this */
+};
+
+static void sooner(struct due *due, uint64_t at_ns, struct due is)
+{
+	if (at_ns < due->at_ns) {
+		*due = is;
+		due->at_ns = at_ns;
+	}
+}
+
+/* At one instant: what the script says, beats, ends of stalls, ticks. */
+static struct due find_due(const struct world *w)
+{
+	const uint32_t no = UINT32_MAX;
+	struct due due = {UINT64_MAX, no, no, no, no};
+
+	for (uint32_t i = 0; i < w->agenda_length; i++)
+		sooner(&due, w->agenda[i].at_ns, (struct due){0, i, no, no, no});
+	for (uint32_t i = 0; i < w->script->peers; i++)
+		sooner(&due, w->peer[i].due_ns, (struct due){0, no, i, no, no});
+	for (uint32_t i = 0; i < SCENARIO_CPUS; i++) {
+		const struct sim_cpu *c = &w->cpu[i];
+
+		if (c->stalled_until_ns)
+			sooner(&due, c->stalled_until_ns, (struct due){0, no, no, no, i});
+		else
+			sooner(&due, c->timer_ns, (struct due){0, no, no, i, no});
+	}
+	return due;
+}
+
+static void run_action(struct world *w, uint32_t i)
+{
+	const struct action *a = w->agenda[i].action;
+	uint64_t at_ns = w->agenda[i].at_ns;
+
+	memmove(&w->agenda[i], &w->agenda[i + 1], (--w->agenda_length - i) * sizeof(w->agenda[0]));
+	if (a->every_ns && at_ns + a->every_ns < a->until_ns)
+		agree(w, a, at_ns + a->every_ns);
+	act(w, a);
+}
+
+static void step(struct world *w, const struct due *due)
+{
+	if (due->action != UINT32_MAX) {
+		run_action(w, due->action);
+	} else if (due->sender != UINT32_MAX) {
+		struct sim_peer *p = &w->peer[due->sender];
+
+		next_beat(w, p);
+		send(w, p, KPHI_WIRE_BEAT);
+	} else if (due->stall != UINT32_MAX) {
+		/* Whoever wakes first: the daemon may look before the queue is drained, and between that and
+		 * the tick. */
+		host_run(w);
+		end_stall(w, due->stall);
+		host_run(w);
+	} else {
+		run_tick(w, due->tick);
+	}
+}
+
+static struct world *world_new(const struct script *s, const struct witness *witness, bool without_wall)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	w->script = s;
+	w->witness = witness;
+	w->without_wall = without_wall;
+	w->now_ns = SCENARIO_EPOCH_NS;
+	w->end_ns = s->end_ns;
+	w->boot_offset_ns = 5 * SEC; /* it has been suspended before */
+	w->random = 1;
+	memset(ticks, 0, sizeof(ticks));
+	for (uint32_t i = 0; i < SCENARIO_CPUS; i++)
+		w->cpu[i].timer_ns = UINT64_MAX;
+	for (uint32_t i = 0; i < SCENARIO_DEVICES; i++)
+		w->device[i] = (struct sim_device){true, true, SCENARIO_EPOCH_NS};
+	for (uint32_t i = 0; i < s->peers; i++) {
+		w->peer[i].spec = &s->peer[i];
+		w->peer[i].due_ns = UINT64_MAX;
+		w->peer[i].epoch = SCENARIO_WALL_S;
+		w->peer[i].ring = calloc(KPHI_WINDOW_DEFAULT, sizeof(uint64_t));
+		if (!s->peer[i].absent)
+			add(w, &w->peer[i]);
+	}
+	for (uint32_t i = 0; i < s->actions; i++)
+		agree(w, &s->action[i], s->action[i].at_ns);
+	if (witness && witness->adds)
+		agree(w, &witness->with, witness->with.at_ns);
+	return w;
+}
+
+void world_free(struct world *w)
+{
+	host_stop(w);
+	for (uint32_t i = 0; i < w->script->peers; i++)
+		free(w->peer[i].ring);
+	for (uint32_t i = 0; i < SCENARIO_CPUS; i++)
+		free(w->cpu[i].queue);
+	free(w->said);
+	free(w);
+}
+
+struct world *world_run(const struct script *s, const struct witness *witness, bool without_wall)
+{
+	struct world *w = world_new(s, witness, without_wall);
+
+	kernel = w;
+	host_start(w);
+	while (!w->broken[0]) {
+		struct due due = find_due(w);
+		uint64_t host_ns = host_next_ns(w);
+
+		if ((due.at_ns < host_ns ? due.at_ns : host_ns) > w->end_ns)
+			break;
+		/* Draining a queue takes time: what was due meanwhile is late. */
+		if ((due.at_ns < host_ns ? due.at_ns : host_ns) > w->now_ns)
+			w->now_ns = due.at_ns < host_ns ? due.at_ns : host_ns;
+		if (due.at_ns <= host_ns)
+			step(w, &due);
+		else
+			host_run(w);
+	}
+	return w;
+}
+
+bool world_without(const struct world *w, const char *what)
+{
+	return w->witness && !strcmp(w->witness->without, what);
+}
+
+void world_broken(struct world *w, const char *format, ...)
+{
+	va_list ap;
+
+	if (w->broken[0])
+		return;
+	va_start(ap, format);
+	vsnprintf(w->broken, sizeof(w->broken), format, ap);
+	va_end(ap);
+}
