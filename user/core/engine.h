@@ -21,6 +21,8 @@
  * and those by stalls by ten intervals from the beginning of the grace in which the first began.
  *   - Peers that have been suspect for longer than hold_max_ns are not counted as overdue, nor as judged:
  * deaths of last week are no evidence about this host today.
+ *   - A correlated hold outlasts its cause by the peer's own mean + 2 sd: what was silent together returns
+ * one after the other, and the last is not convicted because the first is back.
  *   - The count of overdue peers is up to 4 us old for each peer in it (0.4 s for 100,000).
  *   - A peer that was never heard is not counted, so only a stall holds its first-beat deadline.
  *   - A look at a new engine announces what goes on (blind, mute, hold, suspect), not what has happened

@@ -30,7 +30,7 @@ uint64_t hold_grace_most_ns(const struct look *l)
 }
 
 /* One more stall, later than those before: it begins a grace, or extends the one it falls into. */
-static void grace_add(struct grace *g, const struct look *l, uint64_t end_ns, uint64_t length_ns)
+static void grace_add(struct grace_span *g, const struct look *l, uint64_t end_ns, uint64_t length_ns)
 {
 	uint64_t most = hold_grace_most_ns(l), least = interval_ns(l), until;
 
@@ -53,10 +53,10 @@ static void grace_add(struct grace *g, const struct look *l, uint64_t end_ns, ui
  * The stalls that are still on record, oldest first. The longest of the last minute, which may be a suspend,
  * is kept beside the ring, and takes its place among the others.
  */
-static struct grace grace_after_stalls(const struct look *l)
+static struct grace_span grace_after_stalls(const struct look *l)
 {
 	const struct kphi_tick *t = l->tick;
-	struct grace g = {0};
+	struct grace_span g = {0};
 	bool longest = false;
 
 	for (uint64_t i = 0; i < KPHI_STALLS; i++) {
@@ -73,20 +73,20 @@ static struct grace grace_after_stalls(const struct look *l)
 	return g;
 }
 
-struct grace hold_grace(const struct look *l)
+struct grace_span hold_grace(const struct look *l)
 {
 	const struct slot *s = l->slot;
 	uint64_t open = silence_open_stall_ns(l->tick, l->now_ns);
-	struct grace g;
+	struct grace_span g;
 
 	if (l->now_ns >= hold_bound_ns(l))
-		return (struct grace){0};
+		return (struct grace_span){0};
 	if (open && open >= kphi_min_std(&l->record.window, &l->peer))
-		return (struct grace){.until_ns = later(l->now_ns, ENGINE_RECHECK_NS)};
+		return (struct grace_span){.until_ns = later(l->now_ns, ENGINE_RECHECK_NS)};
 	g = grace_after_stalls(l);
 	if (s->hold_from_ns == l->from_ns && s->grace_bound_ns && g.until_ns > s->grace_bound_ns)
 		g.until_ns = s->grace_bound_ns;
-	return l->now_ns < g.until_ns ? g : (struct grace){0};
+	return l->now_ns < g.until_ns ? g : (struct grace_span){0};
 }
 
 /* --- correlated --- */
@@ -103,14 +103,14 @@ static bool is_evidence(const struct look *l)
 	       !l->hearing.blind && !old_news(l);
 }
 
-/* Silent for longer than mean + 2 sd, the pause left out. An exponential's standard deviation is its mean. */
-static bool is_overdue(const struct look *l)
+/* mean + 2 sd, the pause left out: a beat that is later than this is overdue. An exponential's standard
+ * deviation is its mean. */
+static uint64_t overdue_ns(const struct look *l)
 {
 	const struct kphi_estimate *e = &l->estimate;
-	u128 limit =
-		(u128)e->sum_ns + 2 * (u128)(e->model == KPHI_MODEL_EXPONENTIAL ? e->sum_ns : e->scale_ns);
+	uint64_t sd = e->model == KPHI_MODEL_EXPONENTIAL ? e->sum_ns : e->scale_ns;
 
-	return (u128)l->silence_ns * e->n > limit;
+	return l->judged ? div_floor((u128)e->sum_ns + 2 * (u128)sd, e->n) : interval_ns(l);
 }
 
 static bool count_overdue(struct engine *e, uint64_t now_ns, uint64_t *read)
@@ -125,7 +125,7 @@ static bool count_overdue(struct engine *e, uint64_t now_ns, uint64_t *read)
 		if (!look_read(&l, e, i, now_ns) || !is_evidence(&l))
 			continue;
 		judged++;
-		overdue += is_overdue(&l);
+		overdue += l.silence_ns > overdue_ns(&l);
 	}
 	return overdue >= e->config.correlated_min && overdue * 1000000 > judged * e->config.correlated_ppm;
 }
@@ -138,8 +138,15 @@ bool hold_correlated(struct engine *e, uint64_t now_ns)
 		return e->correlated;
 	e->correlated = count_overdue(e, now_ns, &read);
 	e->counted_ns = now_ns;
+	if (e->correlated)
+		e->correlated_ns = now_ns;
 	e->count_until_ns = now_ns + read * ENGINE_COUNT_KEEP_NS;
 	return e->correlated;
+}
+
+uint64_t hold_correlated_until(const struct look *l)
+{
+	return l->e->correlated_ns ? later(l->e->correlated_ns, overdue_ns(l)) : 0;
 }
 
 void hold_recheck_at(struct engine *e, uint64_t at_ns)

@@ -63,14 +63,21 @@ static uint64_t deadline_ns(const struct look *l, uint64_t reach)
 	return later(l->from_ns + l->discount_ns, reach);
 }
 
+static uint64_t due_ns(const struct look *l, uint32_t c, enum event_cause cause)
+{
+	if (cause == CAUSE_DECLARED_DOWN)
+		return l->record.since_ns;
+	return deadline_ns(l, cause == CAUSE_NEVER_HEARD ? first_beat_ns(l) : reach_ns(l, c));
+}
+
 /*
  * The last daemon's verdict says nothing of shadows. What was due while it lived it has told them, and it is
  * not told again.
  */
 static bool was_told(const struct look *l, uint32_t c, enum event_cause cause)
 {
-	return l->slot->flags & SLOT_RECALLED && l->e->shadows & 1U << c && cause == CAUSE_SILENCE &&
-	       deadline_ns(l, reach_ns(l, c)) <= l->e->alive_ns;
+	return l->slot->flags & SLOT_RECALLED && l->e->shadows & 1U << c &&
+	       due_ns(l, c, cause) <= l->e->alive_ns;
 }
 
 static void convict(struct look *l, uint32_t mask, enum event_cause cause)
@@ -112,8 +119,9 @@ static void recover(struct look *l)
 /* What there is against this host, as far as it was asked for. */
 struct evidence {
 	bool bound; /* this silence has been held as long as any may be */
-	bool correlated;
-	struct grace grace;
+	bool correlated; /* or has just been */
+	uint64_t correlated_until_ns; /* 0: it still is, and will be checked again */
+	struct grace_span grace;
 };
 
 static void hold(struct look *l, uint32_t c, enum event_cause cause)
@@ -164,8 +172,19 @@ static void resolve_one(struct look *l, uint32_t c, bool due, enum event_cause c
 		convict(l, bit, cause);
 	if (l->slot->stalled & bit)
 		look_again_at(l, against->grace.until_ns);
+	if (l->slot->correlated & bit && against->correlated_until_ns)
+		look_again_at(l, against->correlated_until_ns);
 	if (look_held(l) & bit)
 		look_again_at(l, hold_bound_ns(l));
+}
+
+static void find_correlated(const struct look *l, struct evidence *against)
+{
+	against->correlated = hold_correlated(l->e, l->now_ns);
+	if (against->correlated)
+		return;
+	against->correlated_until_ns = hold_correlated_until(l);
+	against->correlated = l->now_ns < against->correlated_until_ns;
 }
 
 /* Consumers in `due` would suspect the peer now. Do they, or does the evidence turn against this host? */
@@ -186,7 +205,7 @@ static void resolve(struct look *l, uint32_t due, enum event_cause cause)
 				believers |= 1U << c;
 		}
 		if (cause == CAUSE_SILENCE && believers)
-			against.correlated = hold_correlated(l->e, l->now_ns);
+			find_correlated(l, &against);
 	}
 	FOR_EACH_BIT(c, wanted)
 	{
@@ -198,13 +217,33 @@ static void resolve(struct look *l, uint32_t due, enum event_cause cause)
 
 /* --- states --- */
 
+/*
+ * A beat may bring a deadline nearer: by a sample too few, or by one that pushes an outlier out of the
+ * window. But no deadline is nearer to the last beat than pause + interval (while the interval is learned:
+ * than what is known of it), so a look at that time, and in silence at twice the silence, comes before any.
+ */
+static void look_before_deadline(struct look *l)
+{
+	const struct kphi_window *w = &l->record.window;
+	uint64_t interval_ns = w->interval_ns ? w->interval_ns : window_mean_ns(w);
+	uint64_t soonest =
+		interval_ns ? deadline_ns(l, later(effective_pause_ns(w, &l->peer), interval_ns)) : 0;
+
+	if (soonest <= l->now_ns)
+		soonest = later(l->now_ns, l->silence_ns + ENGINE_INFANT_LOOK_NS);
+	look_again_at(l, soonest);
+}
+
 static void judge_up(struct look *l)
 {
 	struct slot *s = l->slot;
-	uint32_t due = 0;
+	uint32_t due = 0, judges;
 
 	recover(l);
-	FOR_EACH_BIT(c, s->cares & ~s->suspects)
+	judges = s->cares & ~s->suspects;
+	if (judges && !l->muted && !s->blind)
+		look_before_deadline(l);
+	FOR_EACH_BIT(c, judges)
 	{
 		uint64_t reach = reach_ns(l, c);
 
@@ -232,7 +271,7 @@ static void judge_waiting(struct look *l)
 	struct slot *s = l->slot;
 	uint32_t due = s->cares & ~s->suspects;
 	uint64_t deadline = deadline_ns(l, first_beat_ns(l));
-	struct grace grace;
+	struct grace_span grace;
 
 	if (!l->hearing.since_ns || s->blind)
 		return;

@@ -11,10 +11,12 @@
 
 #define ENGINE_FIRST_BEAT_INTERVALS 5
 #define ENGINE_FIRST_BEAT_NS        60000000000ULL /* where no interval is known */
-#define ENGINE_GRACE_INTERVALS      10
-#define ENGINE_CORRELATED_SAMPLES   8 /* a peer with fewer intervals is no evidence about this host */
-#define ENGINE_BUSY_NS              1000000ULL /* a record that is being written is read again so soon */
-#define ENGINE_RECHECK_NS           100000000ULL /* how often correlated holds and open stalls are judged again */
+#define ENGINE_INFANT_LOOK_NS                                                                                \
+	10000000ULL /* of a peer of which no interval is known, look so soon, then half as often ... */
+#define ENGINE_GRACE_INTERVALS    10
+#define ENGINE_CORRELATED_SAMPLES 8 /* a peer with fewer intervals is no evidence about this host */
+#define ENGINE_BUSY_NS            1000000ULL /* a record that is being written is read again so soon */
+#define ENGINE_RECHECK_NS         100000000ULL /* how often correlated holds and open stalls are judged again */
 
 /*
  * Counting the overdue costs about 0.3 us a peer. The answer is kept for this long a peer counted, so that
@@ -77,6 +79,7 @@ struct engine {
 	uint64_t counted_ns; /* correlated was counted then, and the answer is kept until */
 	uint64_t count_until_ns;
 	bool correlated;
+	uint64_t correlated_ns; /* when it last was */
 	uint64_t recheck_ns; /* of correlated holds; UINT64_MAX: none */
 	struct engine_cpu *cpu; /* what engine_observe_ticks() has seen */
 	uint32_t cpus;
@@ -153,16 +156,19 @@ void look_release(struct look *l, uint32_t mask, enum event_cause cause);
 
 /* After stalls of the CPU that takes the peer's beats, or while one is open: nothing is concluded from
  * silence. */
-struct grace {
+struct grace_span {
 	uint64_t begin_ns; /* 0: a stall is open, it has not begun yet */
 	uint64_t until_ns; /* 0: the peer is in none */
 };
 
-struct grace hold_grace(const struct look *l);
+struct grace_span hold_grace(const struct look *l);
 uint64_t hold_grace_most_ns(const struct look *l); /* how long a grace may last */
 uint64_t hold_bound_ns(const struct look *l); /* when this silence has been held for long enough; UINT64_MAX:
 						 it has not been held yet */
 bool hold_correlated(struct engine *e, uint64_t now_ns);
+/* When what was silent together returns, it does so one after the other: until then each is given the time in
+ * which its beat is not overdue. */
+uint64_t hold_correlated_until(const struct look *l);
 void hold_recheck_at(struct engine *e, uint64_t at_ns);
 void hold_recheck(struct engine *e, uint64_t now_ns);
 
