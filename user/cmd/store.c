@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/session.h"
+#include "cmd/store.h"
 #include "kernel/clock.h"
 
 struct create {
@@ -124,6 +125,10 @@ int cmd_store(struct kphi_cli *cli, int argc, char **argv)
 		{"show", store_show, NULL, 0, "", "capacity, memory, age, ABI"},
 		{"create", store_make, create_specs, COUNT(create_specs), "",
 		 "make the store; commands that need one make it with defaults"},
+		{"save", store_save, NULL, 0, "FILE",
+		 "write down peers, settings and highest epochs (not windows), to outlive a reboot"},
+		{"restore", store_restore, NULL, 0, "FILE",
+		 "add the peers that were saved; those that are there stay as they are"},
 		{"purge", store_purge, purge_specs, COUNT(purge_specs), "",
 		 "detach every device and remove every trace, peers and windows included"},
 	};

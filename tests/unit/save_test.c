@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Saved stores: what is written is read back, and nothing else is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "io/parse.h"
+#include "io/saved.h"
+#include "unit/random.h"
+
+#define LINES_MAX 16
+
+static char *print(const struct saved_store *s, size_t *size)
+{
+	char *text = NULL;
+	FILE *to = open_memstream(&text, size);
+
+	saved_print(to, s);
+	assert_int_equal(fclose(to), 0);
+	return text;
+}
+
+static void assert_refused(const char *text, size_t size, const char *expected)
+{
+	struct saved_store s;
+	char why[WHY_SIZE] = "";
+
+	if (saved_parse(text, size, &s, why, sizeof(why)) != -EINVAL)
+		fail_msg("taken, not refused with: %s", expected);
+	free(s.peers);
+	if (!strstr(why, expected))
+		fail_msg("\"%s\" rather than \"%s\"", why, expected);
+}
+
+/* The same, for objects to which this adds the checksums. */
+static void assert_lines_refused(const char *const *objects, const char *expected)
+{
+	char text[4096] = "";
+	uLong crc = crc32(0, NULL, 0);
+	size_t length = 0;
+
+	for (; *objects; objects++) {
+		crc = crc32(crc, (const Bytef *)*objects, (uInt)strlen(*objects));
+		crc = crc32(crc, (const Bytef *)"\n", 1);
+		length += (size_t)sprintf(text + length, "%08lx %s\n", crc, *objects);
+	}
+	assert_refused(text, length, expected);
+}
+
+/* --- back and forth --- */
+
+static void some_text(uint64_t *random, char *text, size_t size)
+{
+	static const char *const pieces[] = {"a", "Z", "9", "\"", "\\", "/", "ä",
+					     "€", "𝄞", "'", "{",  "-",  " "};
+	size_t length = 0, wanted = 1 + random_below(random, size - 1);
+
+	while (length < wanted) {
+		const char *piece = pieces[random_below(random, sizeof(pieces) / sizeof(*pieces))];
+
+		if (length + strlen(piece) >= size)
+			break;
+		if (*piece == ' ' && (!length || wanted - length < 4))
+			continue;
+		memcpy(text + length, piece, strlen(piece));
+		length += strlen(piece);
+	}
+	if (!length || text[length - 1] == ' ')
+		text[length ? length - 1 : 0] = 'x';
+}
+
+static struct saved_peer some_peer(uint64_t *random)
+{
+	struct saved_peer p = {.epoch = random_magnitude(random, 64)};
+	bool native = random_below(random, 2);
+
+	some_text(random, p.peer.name, sizeof(p.peer.name));
+	if (random_below(random, 2))
+		some_text(random, p.peer.host, sizeof(p.peer.host));
+	p.peer.id.kind = native ? KPHI_ID_NATIVE : KPHI_ID_RULE;
+	p.peer.id.protocol = native ? 0 : 17;
+	p.peer.id.port = native ? 0 : (uint16_t)(1 + random_below(random, 65535));
+	for (int i = 0; i < 16; i++)
+		p.peer.id.bytes[i] = (uint8_t)random_bits(random);
+	p.peer.id.bytes[0] |= 1;
+	p.peer.model = (uint8_t)random_below(random, KPHI_MODELS);
+	p.peer.interval_ns = random_below(random, 2) * random_magnitude(random, 40);
+	if (random_below(random, 2)) {
+		p.peer.set |= KPHI_SET_MIN_STD;
+		p.peer.min_std_ns = random_below(random, 2) * random_magnitude(random, 47);
+	}
+	if (random_below(random, 2)) {
+		p.peer.set |= KPHI_SET_PAUSE;
+		p.peer.pause_ns = random_below(random, 2) * random_magnitude(random, 47);
+	}
+	if (random_below(random, 2))
+		p.peer.max_interval_ns = p.peer.interval_ns + 1 + random_below(random, 1000);
+	if (random_below(random, 2)) {
+		p.muted_until_s = 1 + random_below(random, UINT32_MAX);
+		p.mute_left_ns = random_magnitude(random, 62);
+		if (random_below(random, 2))
+			some_text(random, p.peer.mute_reason, sizeof(p.peer.mute_reason));
+	}
+	return p;
+}
+
+static void everything_comes_back(void **state)
+{
+	uint64_t random = 11;
+
+	(void)state;
+	for (int i = 0; i < 300; i++) {
+		struct saved_peer peers[LINES_MAX];
+		struct saved_store s = {1 + (uint32_t)random_below(&random, KPHI_PEERS_MAX),
+					KPHI_WINDOW_MIN + (uint32_t)random_below(&random, 1000),
+					random_magnitude(&random, 40), peers, 0};
+		struct saved_store back;
+		char why[WHY_SIZE];
+		size_t size;
+		char *text;
+
+		s.count = (uint32_t)random_below(&random, LINES_MAX + 1);
+		s.capacity += s.count;
+		s.capacity = s.capacity > KPHI_PEERS_MAX ? KPHI_PEERS_MAX : s.capacity;
+		for (uint32_t k = 0; k < s.count; k++)
+			peers[k] = some_peer(&random);
+		text = print(&s, &size);
+		if (saved_parse(text, size, &back, why, sizeof(why)))
+			fail_msg("%s\n%s", why, text);
+		assert_int_equal(back.capacity, s.capacity);
+		assert_int_equal(back.window, s.window);
+		assert_int_equal(back.saved_s, s.saved_s);
+		assert_int_equal(back.count, s.count);
+		if (s.count)
+			assert_memory_equal(back.peers, s.peers, s.count * sizeof(*peers));
+		free(back.peers);
+		free(text);
+	}
+}
+
+/* --- damage --- */
+
+static struct saved_store three(struct saved_peer peers[3])
+{
+	uint64_t random = 3;
+
+	for (int i = 0; i < 3; i++)
+		peers[i] = some_peer(&random);
+	return (struct saved_store){1024, 1000, 1795992874, peers, 3};
+}
+
+static uint32_t line_of(const char *text, size_t at)
+{
+	uint32_t line = 1;
+
+	for (size_t i = 0; i < at; i++)
+		line += text[i] == '\n';
+	return line;
+}
+
+/* Each bit of the file, one at a time: refused, and the line is named (or the one after a lost newline). */
+static void each_bit(void **state)
+{
+	struct saved_peer peers[3];
+	struct saved_store s = three(peers);
+	size_t size;
+	char *text = print(&s, &size);
+
+	(void)state;
+	for (size_t i = 0; i < size * 8; i++) {
+		char expected[32];
+
+		text[i / 8] ^= (char)(1 << i % 8);
+		snprintf(expected, sizeof(expected), "line %u: ", line_of(text, i / 8));
+		assert_refused(text, size, expected);
+		text[i / 8] ^= (char)(1 << i % 8);
+	}
+	free(text);
+}
+
+static void cut_off_anywhere(void **state)
+{
+	struct saved_peer peers[3];
+	struct saved_store s = three(peers);
+	size_t size;
+	char *text = print(&s, &size);
+
+	(void)state;
+	for (size_t i = 0; i < size; i++) {
+		char *part = malloc(i + 1); /* so that a byte too far is seen */
+
+		memcpy(part, text, i);
+		assert_refused(part, i, "the file was cut off");
+		free(part);
+	}
+	text = realloc(text, size + 1);
+	text[size] = '\n';
+	assert_refused(text, size + 1, "line 6: something follows the end");
+	free(text);
+}
+
+/* Lines that are whole, each of them, but not the ones that were written. */
+static void lost_swapped_twice(void **state)
+{
+	struct saved_peer peers[3];
+	struct saved_store s = three(peers);
+	size_t size, at[7] = {0};
+	char *text = print(&s, &size), *other = malloc(2 * size);
+
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		at[i + 1] = at[i] + (size_t)(strchr(text + at[i], '\n') + 1 - (text + at[i]));
+	assert_int_equal(at[5], size);
+	memcpy(other, text, at[1]);
+	memcpy(other + at[1], text + at[2], size - at[2]);
+	assert_refused(other, size - (at[2] - at[1]), "line 2: damaged, or a line before it is missing");
+	memcpy(other, text, at[2]);
+	memcpy(other + at[2], text + at[1], size - at[1]);
+	assert_refused(other, size + (at[2] - at[1]), "line 3: damaged");
+	memcpy(other, text, at[1]);
+	memcpy(other + at[1], text + at[2], at[3] - at[2]);
+	memcpy(other + at[1] + at[3] - at[2], text + at[1], at[2] - at[1]);
+	memcpy(other + at[3], text + at[3], size - at[3]);
+	assert_refused(other, size, "line 2: damaged");
+	free(other);
+	free(text);
+}
+
+/* --- whole, but not ours --- */
+
+#define HEAD       "{\"kphi_store\":1,\"capacity\":2,\"window\":1000,\"saved_s\":1}"
+#define ID         "\"id\":\"00000000-0000-4000-8000-000000000001\""
+#define REST       "\"interval_ns\":0,\"model\":\"normal\",\"epoch\":1"
+#define PEER(name) "{\"name\":\"" name "\"," ID "," REST "}"
+
+static void what_cannot_be(void **state)
+{
+	static const struct {
+		const char *lines[LINES_MAX];
+		const char *expected;
+	} cases[] = {
+		{{"{\"kphi_store\":2}"}, "line 1: version 2 is not known"},
+		{{"{\"peers\":0}"}, "line 1: \"kphi_store\" is missing"},
+		{{"[]"}, "line 1: this is not one JSON object"},
+		{{"{} {}"}, "line 1: this is not one JSON object"},
+		{{"{\"kphi_store\":1,\"capacity\":0,\"window\":1000,\"saved_s\":1}"},
+		 "line 1: there is no store"},
+		{{"{\"kphi_store\":1,\"capacity\":1048577,\"window\":9,\"saved_s\":1}"},
+		 "\"capacity\" is above 1048576"},
+		{{"{\"kphi_store\":1,\"capacity\":1,\"window\":7,\"saved_s\":1}"},
+		 "line 1: there is no store"},
+		{{HEAD, "{\"peers\":1}"}, "line 2: 1 peers were saved, but there are 0"},
+		{{HEAD, PEER("a"), "{\"peers\":\"1\"}"}, "line 3: \"peers\" is no whole number"},
+		{{HEAD, PEER("a"), PEER("b"), PEER("c")},
+		 "line 4: more peers than the store had room for (2)"},
+		{{HEAD, "{\"name\":\"a\"," ID "," REST ",\"colour\":1}"},
+		 "line 2: \"colour\" is no key of version 1"},
+		{{HEAD, "{" ID "," REST "}"}, "line 2: \"name\" is missing"},
+		{{HEAD, "{\"name\":7," ID "," REST "}"}, "line 2: \"name\" is no text"},
+		{{HEAD, PEER("a\\u0000b")}, "line 2: \"name\" is no text"},
+		{{HEAD, PEER("a\\nb")}, "line 2: "},
+		{{HEAD, PEER("")}, "line 2: "},
+		{{HEAD, "{\"name\":\"a\"," REST "}"}, "line 2: an identity is either"},
+		{{HEAD, "{\"name\":\"a\"," ID ",\"port\":1," REST "}"}, "line 2: an identity is either"},
+		{{HEAD, "{\"name\":\"a\",\"from\":\"10.0.0.1\"," REST "}"}, "line 2: \"port\" is missing"},
+		{{HEAD, "{\"name\":\"a\",\"from\":\"10.0.0.1\",\"port\":0," REST "}"},
+		 "line 2: an identity is either"},
+		{{HEAD, "{\"name\":\"a\",\"from\":\"host\",\"port\":1," REST "}"}, "line 2: "},
+		{{HEAD, "{\"name\":\"a\",\"id\":\"1\"," REST "}"}, "line 2: "},
+		{{HEAD, "{\"name\":\"a\"," ID ",\"interval_ns\":-1,\"model\":\"normal\",\"epoch\":1}"},
+		 "line 2: \"interval_ns\" is no whole number"},
+		{{HEAD, "{\"name\":\"a\"," ID ",\"interval_ns\":1.5,\"model\":\"normal\",\"epoch\":1}"},
+		 "line 2: \"interval_ns\" is no whole number"},
+		{{HEAD, "{\"name\":\"a\"," ID ",\"interval_ns\":0,\"model\":\"odd\",\"epoch\":1}"},
+		 "line 2: \"model\" is none that this kphi knows"},
+		{{HEAD, "{\"name\":\"a\"," ID ",\"interval_ns\":0,\"model\":\"normal\"}"},
+		 "line 2: \"epoch\" is missing"},
+		{{HEAD, "{\"name\":\"a\"," ID
+			",\"interval_ns\":9,\"max_interval_ns\":8,\"model\":\"normal\",\"epoch\":1}"},
+		 "line 2: \"max_interval_ns\" is below"},
+		{{HEAD, PEER("a"), HEAD}, "line 3: \"kphi_store\" is no key"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		assert_lines_refused(cases[i].lines, cases[i].expected);
+	assert_refused("", 0, "line 1: missing: the file was cut off");
+	assert_refused("hello\n", 6, "line 1: too short");
+	assert_refused("0123456789012345\n", 17, "line 1: damaged");
+}
+
+/* Bytes that are nearly right must not be read beyond their end, whatever they are (sanitizers look on). */
+static void noise(void **state)
+{
+	struct saved_peer peers[3];
+	struct saved_store s = three(peers), back;
+	uint64_t random = 17;
+	char why[WHY_SIZE];
+	size_t size;
+	char *text = print(&s, &size);
+
+	(void)state;
+	for (int i = 0; i < 20000; i++) {
+		char *copy = malloc(size);
+
+		memcpy(copy, text, size);
+		for (uint64_t n = 1 + random_below(&random, 8); n; n--)
+			copy[random_below(&random, size)] = (char)random_bits(&random);
+		if (memcmp(copy, text, size) != 0)
+			assert_int_equal(saved_parse(copy, size, &back, why, sizeof(why)), -EINVAL);
+		else
+			assert_int_equal(saved_parse(copy, size, &back, why, sizeof(why)), 0);
+		free(back.peers);
+		free(copy);
+	}
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(everything_comes_back), cmocka_unit_test(each_bit),
+		cmocka_unit_test(cut_off_anywhere),      cmocka_unit_test(lost_swapped_twice),
+		cmocka_unit_test(what_cannot_be),        cmocka_unit_test(noise),
+	};
+
+	return cmocka_run_group_tests_name("save", tests, NULL, NULL);
+}

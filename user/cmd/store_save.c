@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* kphi store save and restore: peers and their highest epochs over a reboot. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/session.h"
+#include "cmd/store.h"
+#include "io/parse.h"
+#include "io/saved.h"
+#include "kernel/clock.h"
+#include "run/file.h"
+
+#define NS_PER_SECOND 1000000000ULL
+#define FIRST_LINE    2 /* of a peer in the file */
+
+static uint64_t wall_s(void)
+{
+	return (uint64_t)time(NULL);
+}
+
+static const char *file_name(struct args *args)
+{
+	const char *path = args_next(args, "a FILE");
+
+	return path && !args_done(args) ? path : NULL;
+}
+
+/* --- save --- */
+
+static void take_peer(struct saved_peer *saved, const struct kphi_record *r, uint64_t now_ns)
+{
+	struct kphi_peer *p = &saved->peer;
+
+	saved->epoch = r->epoch;
+	if (p->mute_until_ns <= now_ns)
+		return;
+	saved->mute_left_ns = p->mute_until_ns - now_ns;
+	saved->muted_until_s = wall_s() + (saved->mute_left_ns + NS_PER_SECOND - 1) / NS_PER_SECOND;
+}
+
+static int collect(const struct store *s, struct saved_store *saved)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	*saved = (struct saved_store){
+		.capacity = s->header->peers, .window = s->header->window, .saved_s = wall_s()};
+	saved->peers = calloc(saved->capacity, sizeof(*saved->peers));
+	if (!saved->peers)
+		return -ENOMEM;
+	for (uint32_t slot = 0; slot < saved->capacity; slot++) {
+		struct saved_peer *p = &saved->peers[saved->count];
+		struct kphi_record r;
+
+		if (s->records[slot].state == KPHI_FREE)
+			continue;
+		if (store_read(s, slot, &r, &p->peer))
+			return -EBUSY;
+		if (r.state == KPHI_FREE)
+			continue;
+		take_peer(p, &r, now_ns);
+		saved->count++;
+	}
+	return 0;
+}
+
+/* The text is made in memory, so that the file is written whole or not at all. */
+static int write_saved(const char *path, const struct saved_store *saved)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *memory = open_memstream(&text, &size);
+	int err = memory ? 0 : -errno;
+
+	if (memory) {
+		saved_print(memory, saved);
+		err = ferror(memory) ? -ENOMEM : 0;
+		if (fclose(memory) && !err)
+			err = -errno;
+	}
+	err = err ? err : file_replace(path, text, size);
+	free(text);
+	if (err)
+		fail("%s: cannot be written: %s", path, strerror(-err));
+	return err ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+}
+
+int store_save(struct kphi_cli *cli, struct args *args)
+{
+	struct saved_store saved = {0};
+	const char *path = file_name(args);
+	struct session s;
+	struct out *o;
+	int exit, err;
+
+	if (!path)
+		return KPHI_EXIT_USAGE;
+	exit = session_read(&s, cli);
+	if (!exit) {
+		err = collect(&s.store, &saved);
+		if (err)
+			fail("the store cannot be read: %s. Try again", strerror(-err));
+		exit = err ? KPHI_EXIT_FAILED : write_saved(path, &saved);
+	}
+	free(saved.peers);
+	session_end(&s);
+	if (exit)
+		return exit;
+	o = out_new(stdout, cli->mode);
+	out_open_object(o, NULL);
+	out_string(o, "saved", "saved to", path);
+	out_u64(o, "peers", "peers", saved.count);
+	out_close_object(o);
+	return out_finish(o) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+}
+
+/* --- restore: the file --- */
+
+/* All of it, to be freed; NULL, said why. */
+static char *read_file(const char *path, size_t *size)
+{
+	struct stat st;
+	char *text = NULL;
+	ssize_t got;
+
+	if (stat(path, &st) < 0) {
+		fail("%s: cannot be read: %s", path, strerror(errno));
+		return NULL;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		fail("%s: is no file that `kphi store save` has written", path);
+		return NULL;
+	}
+	text = malloc((size_t)st.st_size + 1);
+	got = text ? file_read(path, text, (size_t)st.st_size + 1) : -ENOMEM;
+	if (got >= 0) {
+		*size = (size_t)got;
+		return text;
+	}
+	fail("%s: cannot be read: %s", path, strerror((int)-got));
+	free(text);
+	return NULL;
+}
+
+static int load_saved(const char *path, struct saved_store *saved)
+{
+	char reason[WHY_SIZE];
+	size_t size = 0;
+	char *text = read_file(path, &size);
+	int err = text ? saved_parse(text, size, saved, reason, sizeof(reason)) : -ENOENT;
+
+	if (text && err)
+		fail("%s: %s. Nothing was restored", path, reason);
+	free(text);
+	return err ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+}
+
+/* --- restore: whoever is there already --- */
+
+struct known {
+	const struct kphi_peer *peer;
+	uint32_t line; /* of the file; 0: in the store */
+};
+
+/* By name and by identity (tsearch). */
+struct index {
+	void *names, *ids;
+	struct known *known;
+	uint32_t count;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	const struct known *x = a, *y = b;
+
+	return strcmp(x->peer->name, y->peer->name);
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct known *x = a, *y = b;
+
+	return memcmp(&x->peer->id, &y->peer->id, sizeof(x->peer->id));
+}
+
+static const struct known *look_up(void *const *tree, const struct kphi_peer *peer,
+				   int (*compare)(const void *, const void *))
+{
+	const struct known key = {peer, 0};
+	void *found = tfind(&key, tree, compare);
+
+	return found ? *(const struct known *const *)found : NULL;
+}
+
+static int remember(struct index *index, const struct kphi_peer *peer, uint32_t line)
+{
+	struct known *k = &index->known[index->count++];
+
+	*k = (struct known){peer, line};
+	return tsearch(k, &index->names, by_name) && tsearch(k, &index->ids, by_id) ? 0 : -ENOMEM;
+}
+
+static void keep(void *node)
+{
+	(void)node;
+}
+
+static void index_free(struct index *index)
+{
+	tdestroy(index->names, keep);
+	tdestroy(index->ids, keep);
+	free(index->known);
+}
+
+static int index_store(struct index *index, const struct store *s)
+{
+	int err = 0;
+
+	for (uint32_t slot = 0; s && !err && slot < s->header->peers; slot++)
+		if (s->records[slot].state != KPHI_FREE) /* the lock is ours: nobody adds or deletes */
+			err = remember(index, &s->peers[slot], 0);
+	return err;
+}
+
+static int say_conflict(const char *path, const struct kphi_peer *p, uint32_t line, const struct known *name,
+			const struct known *id)
+{
+	if (name && name->line)
+		fail("%s: line %u: %s: a peer of that name stands in line %u already. Nothing was restored",
+		     path, line, p->name, name->line);
+	else if (name)
+		fail("%s: line %u: %s: a peer of that name, but with another identity, is in the store. "
+		     "Nothing was "
+		     "restored",
+		     path, line, p->name);
+	else if (id->line)
+		fail("%s: line %u: %s: its identity stands in line %u already. Nothing was restored", path,
+		     line, p->name, id->line);
+	else
+		fail("%s: line %u: %s: its identity belongs to %s in the store. Nothing was restored", path,
+		     line, p->name, id->peer->name);
+	return KPHI_EXIT_FAILED;
+}
+
+/* Marks with an empty name who is in the store already. *fresh: how many are not. */
+static int compare(const char *path, struct saved_store *saved, struct index *index, uint32_t *fresh)
+{
+	for (uint32_t i = 0; i < saved->count; i++) {
+		const struct kphi_peer *p = &saved->peers[i].peer;
+		const struct known *name = look_up(&index->names, p, by_name);
+		const struct known *id = look_up(&index->ids, p, by_id);
+
+		if (name && name == id && !name->line) {
+			saved->peers[i].peer.name[0] = '\0';
+			continue;
+		}
+		if (name || id)
+			return say_conflict(path, p, FIRST_LINE + i, name, name ? NULL : id);
+		if (remember(index, p, FIRST_LINE + i)) {
+			fail("no memory for %u peers", saved->count);
+			return KPHI_EXIT_FAILED;
+		}
+		++*fresh;
+	}
+	return KPHI_EXIT_OK;
+}
+
+/* `s` NULL: against each other only. */
+static int check(const char *path, struct saved_store *saved, const struct store *s, uint32_t *fresh)
+{
+	struct index index = {0};
+	uint32_t there = s ? s->header->peers : 0;
+	int exit = KPHI_EXIT_FAILED;
+
+	*fresh = 0;
+	index.known = calloc((size_t)there + saved->count + 1, sizeof(*index.known));
+	if (!index.known || index_store(&index, s))
+		fail("no memory to compare %u peers", saved->count);
+	else
+		exit = compare(path, saved, &index, fresh);
+	if (!exit && s && *fresh > there - (index.count - *fresh)) {
+		fail("%s: %u peers to add, but the store has room for %u more. Nothing was restored", path,
+		     *fresh, there - (index.count - *fresh));
+		exit = KPHI_EXIT_FAILED;
+	}
+	index_free(&index);
+	return exit;
+}
+
+/* --- restore: doing it --- */
+
+/* The time it was muted for goes on while the host is down; a clock that was set back makes it no longer. */
+static void mute_again(struct saved_peer *p)
+{
+	uint64_t now_s = wall_s(), left_s = p->muted_until_s > now_s ? p->muted_until_s - now_s : 0;
+	uint64_t left_ns = p->mute_left_ns;
+
+	if (left_s < left_ns / NS_PER_SECOND)
+		left_ns = left_s * NS_PER_SECOND;
+	p->peer.mute_until_ns = left_s && left_ns ? clock_monotonic_ns() + left_ns : 0;
+	if (!p->peer.mute_until_ns)
+		memset(p->peer.mute_reason, 0, sizeof(p->peer.mute_reason));
+}
+
+/* Where a fresh one went, so that it can be taken back. */
+static void take_back(struct session *s, const uint32_t *slots, uint32_t count)
+{
+	struct why ignored;
+
+	while (count--)
+		control_delete(&s->control, &s->store, slots[count],
+			       s->store.records[slots[count]].generation, &ignored);
+}
+
+static int add_all(struct session *s, struct saved_store *saved, uint32_t fresh)
+{
+	uint32_t *slots = calloc((size_t)fresh + 1, sizeof(*slots));
+	uint32_t slot = 0, added = 0;
+	int err = slots ? 0 : why(&s->why, -ENOMEM, "no memory for %u peers", fresh);
+
+	for (uint32_t i = 0; !err && i < saved->count; i++) {
+		struct saved_peer *p = &saved->peers[i];
+
+		if (!*p->peer.name)
+			continue;
+		mute_again(p);
+		err = control_restore(&s->control, &s->store, &p->peer, p->epoch, &slot, &s->why);
+		if (!err)
+			slots[added++] = slot;
+	}
+	if (err && slots)
+		take_back(s, slots, added);
+	free(slots);
+	return session_result(s, err);
+}
+
+/* A store like the one that was saved, if there is none at all. */
+static int make_store(const struct kphi_cli *cli, const struct saved_store *saved)
+{
+	struct store_size size = {saved->capacity, saved->window};
+	char abi[16];
+	struct pin p;
+	struct why w;
+	int err = pin_open(&p, cli->pin, true, &w);
+
+	err = err ? err : pin_lock(&p, &w);
+	if (!err && !pin_has_store(&p) && !pin_other_abi(&p, abi))
+		err = store_create(&p, &size, NULL, &w);
+	pin_close(&p);
+	if (err)
+		fail("%s", w.text);
+	return err ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+}
+
+static int restore(struct kphi_cli *cli, const char *path, struct saved_store *saved, uint32_t *fresh)
+{
+	struct session s;
+	int exit = check(path, saved, NULL, fresh);
+
+	exit = exit ? exit : make_store(cli, saved);
+	if (exit)
+		return exit;
+	exit = session_change(&s, cli);
+	exit = exit ? exit : check(path, saved, &s.store, fresh);
+	exit = exit ? exit : add_all(&s, saved, *fresh);
+	session_end(&s);
+	return exit;
+}
+
+int store_restore(struct kphi_cli *cli, struct args *args)
+{
+	struct saved_store saved = {0};
+	const char *path = file_name(args);
+	uint32_t fresh = 0;
+	struct out *o;
+	int exit;
+
+	if (!path)
+		return KPHI_EXIT_USAGE;
+	exit = load_saved(path, &saved);
+	exit = exit ? exit : restore(cli, path, &saved, &fresh);
+	free(saved.peers);
+	if (exit)
+		return exit;
+	o = out_new(stdout, cli->mode);
+	out_open_object(o, NULL);
+	out_string(o, "restored", "restored from", path);
+	out_u64(o, "peers", "peers added", fresh);
+	out_u64(o, "kept", "peers that were there", saved.count - fresh);
+	out_close_object(o);
+	return out_finish(o) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+}
