@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "render.h"
+#include "run/client.h"
 #include "run/event_line.h"
 #include "run/feed.h"
 #include "run/feed_socket.h"
@@ -627,6 +628,48 @@ static void listening_elsewhere_keeps_clients(void **state)
 	close(fd);
 }
 
+/* The other end, as kphi event uses it; one line is longer than what it reads at once. */
+static void client_reads_lines(void **state)
+{
+	char detail[10000];
+	struct event event = {.type = EVENT_config, .detail = detail};
+	struct client c;
+	size_t length;
+
+	(void)state;
+	memset(detail, 'x', sizeof(detail) - 1);
+	detail[sizeof(detail) - 1] = '\0';
+	assert_int_equal(client_open(&c, path, said, sizeof(said)), 0);
+	assert_int_equal(c.pid, getpid());
+	turn();
+	assert_int_equal(client_next(&c, 0), -ETIMEDOUT);
+	assert_int_equal(client_ask_state(&c), 0);
+	turn();
+	feed_say(feed, &event, &length);
+	say_n(1);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(client_next(&c, 0), 1);
+		assert_true(client_line_is_current(&c));
+		assert_true(client_line_is_type(&c, "suspect"));
+		assert_false(client_line_is_type(&c, "sus"));
+	}
+	assert_int_equal(client_next(&c, 0), 1);
+	assert_true(client_line_is_type(&c, "state"));
+	assert_int_equal(client_next(&c, 0), 1);
+	assert_true(client_line_is_type(&c, "config"));
+	assert_false(client_line_is_current(&c));
+	assert_true(c.length > 10000);
+	assert_int_equal(c.line[c.length - 1], '\n');
+	assert_int_equal(strlen(c.line), c.length);
+	assert_int_equal(client_next(&c, 0), 1);
+	assert_true(client_line_is_type(&c, "suspect"));
+	assert_int_equal(client_next(&c, 0), -ETIMEDOUT);
+	feed_free(feed);
+	feed = NULL;
+	assert_int_equal(client_next(&c, 0), 0);
+	client_close(&c);
+}
+
 #define with_feed(test) cmocka_unit_test_setup_teardown(test, make_feed, remove_feed)
 
 int main(void)
@@ -654,6 +697,7 @@ int main(void)
 		with_feed(socket_is_for_root_and_group),
 		with_feed(used_paths_are_refused_and_stale_ones_taken),
 		with_feed(listening_elsewhere_keeps_clients),
+		with_feed(client_reads_lines),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

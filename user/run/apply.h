@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From the configuration to the store: devices attached, ports opened, peers added. Nothing is taken away: a
+ * From the configuration to the store: peers added, devices attached, ports opened. Nothing is taken away: a
  * peer or a device that the file does not name is left alone. A peer whose identity or settings differ is
  * deleted and added; every other one keeps its window.
  */
@@ -10,14 +10,16 @@
 #include "kernel/control.h"
 #include "kernel/pin.h"
 #include "kernel/store.h"
+#include "run/attacher.h"
 #include "run/config.h"
 
 struct apply {
 	struct pin *pin;
 	const struct store *store;
 	struct control *control;
-	const struct config *config;
-	bool upgrade; /* put this binary's program on devices that are attached already */
+	struct config *config;
+	struct attacher *attacher; /* NULL: attach devices at once, and put this binary's program on those
+				      that have another one */
 	/* what came of it: */
 	uint32_t added, changed, kept, others; /* peers; others: of the store and not of the file */
 	uint32_t absent; /* devices that do not exist (yet) */
@@ -30,7 +32,7 @@ struct apply {
  */
 int apply_config(struct apply *a, struct why *w);
 
-/* Devices that were absent, once more: those that exist by now are attached. */
+/* Devices that were absent, once more: those that exist by now are attached. Needs an attacher. */
 int apply_devices(struct apply *a, struct why *w);
 
 /* The peers alone; under the lock. */

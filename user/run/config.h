@@ -24,6 +24,7 @@ struct config_device {
 	char name[IFNAMSIZ];
 	enum attach_mode mode;
 	uint16_t port; /* native heartbeats */
+	bool tried; /* the daemon has tried to attach it since it appeared */
 };
 
 /* What the engine need not know of a consumer. Strings belong to the configuration. */

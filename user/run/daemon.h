@@ -11,6 +11,7 @@
 #include "kernel/pin.h"
 #include "kernel/store.h"
 #include "run/apply.h"
+#include "run/attacher.h"
 #include "run/census.h"
 #include "run/config.h"
 #include "run/exec.h"
@@ -33,6 +34,7 @@ struct daemon {
 	struct names names;
 	struct verdicts verdicts;
 	struct devices *devices;
+	struct attacher *attacher;
 	struct ring_buffer *hints;
 	struct engine *engine;
 	struct feed *feed;
@@ -45,6 +47,7 @@ struct daemon {
 	uint64_t deadline_ns; /* when the engine wants to be called; UINT64_MAX: never */
 	uint64_t round_ns; /* when the next part of a round is due */
 	uint32_t parts, part; /* of a round, which takes a second */
+	char attach_failure[1200]; /* as it was last said: it is tried again every second */
 	uint32_t absent; /* devices of the file that do not exist yet */
 	struct lateness lateness; /* of deadlines */
 	uint64_t late_bucket;
@@ -59,6 +62,9 @@ void daemon_event(void *context, const struct event *event); /* context: the dae
 
 /* An event about the configuration; `detail` is a sentence. */
 void daemon_say_config(struct daemon *d, bool in_force, const char *detail);
+
+/* For the attacher: context is the daemon. */
+void daemon_attached(void *context, const char *device, bool attached, const char *said);
 
 /* Prints what came of applying a configuration into `text`. */
 void daemon_describe(const struct apply *a, const struct config *config, char *text, size_t size);

@@ -3,20 +3,19 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "io/format.h"
 #include "kernel/clock.h"
 #include "run/bucket.h"
+#include "run/child.h"
 
 #define MINUTE_NS 60000000000ULL
 
@@ -149,45 +148,17 @@ static int make_input(const char *line, size_t length)
 	return fd;
 }
 
-/* Signals as a shell would have them, a process group of its own, no descriptor of ours but standard error.
- */
-static int prepare(posix_spawnattr_t *attributes, posix_spawn_file_actions_t *files, int input)
-{
-	sigset_t none, all;
-	int err;
-
-	sigemptyset(&none);
-	sigfillset(&all);
-	err = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-							   POSIX_SPAWN_SETSIGDEF);
-	err = err ? err : posix_spawnattr_setsigmask(attributes, &none);
-	err = err ? err : posix_spawnattr_setsigdefault(attributes, &all);
-	err = err ? err : posix_spawn_file_actions_adddup2(files, input, STDIN_FILENO);
-	err = err ? err : posix_spawn_file_actions_adddup2(files, STDERR_FILENO, STDOUT_FILENO);
-	err = err ? err : posix_spawn_file_actions_addclosefrom_np(files, STDERR_FILENO + 1);
-	return -err;
-}
-
-/* The child's number or -errno. vfork inside: it costs the same however much memory we have. */
-static pid_t spawn(const char *command, const char *line, size_t length)
+/* The descriptor that tells of its end, or -errno. */
+static int spawn(const char *command, const char *line, size_t length, pid_t *pid)
 {
 	char *const argv[] = {(char *)"sh", (char *)"-c", (char *)(uintptr_t)command, NULL};
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attributes;
-	pid_t pid = -1;
-	int err, input = make_input(line, length);
+	int fd, input = make_input(line, length);
 
 	if (input < 0)
 		return input;
-	posix_spawnattr_init(&attributes);
-	posix_spawn_file_actions_init(&files);
-	err = prepare(&attributes, &files, input);
-	if (!err)
-		err = -posix_spawn(&pid, "/bin/sh", &files, &attributes, argv, environ);
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attributes);
+	fd = child_start("/bin/sh", argv, input, STDERR_FILENO, STDERR_FILENO, pid);
 	close(input);
-	return err ? err : pid;
+	return fd;
 }
 
 static struct job *job_new(struct exec *x, const struct exec_order *order)
@@ -208,16 +179,11 @@ static struct job *job_new(struct exec *x, const struct exec_order *order)
 	return NULL;
 }
 
-/* 0 or -errno; the child runs all the same when it cannot be looked after, but that never happens quietly. */
 static int job_watch(struct job *j)
 {
 	sd_event *loop = j->exec->loop;
-	int err;
+	int err = sd_event_add_io(loop, &j->io, j->pidfd, EPOLLIN, on_end, j);
 
-	j->pidfd = (int)syscall(SYS_pidfd_open, j->pid, 0);
-	if (j->pidfd < 0)
-		return -errno;
-	err = sd_event_add_io(loop, &j->io, j->pidfd, EPOLLIN, on_end, j);
 	if (err < 0)
 		return err;
 	err = sd_event_add_time_relative(loop, &j->timer, CLOCK_MONOTONIC, j->timeout_ns / 1000, 1000,
@@ -232,8 +198,8 @@ static int start(struct exec *x, const struct exec_order *order)
 
 	if (!j)
 		return -ENOMEM;
-	j->pid = spawn(order->command, order->line, order->length);
-	err = j->pid < 0 ? j->pid : job_watch(j);
+	j->pidfd = spawn(order->command, order->line, order->length, &j->pid);
+	err = j->pidfd < 0 ? j->pidfd : job_watch(j);
 	if (err) {
 		job_free(j);
 		return err;

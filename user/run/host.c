@@ -131,6 +131,21 @@ void daemon_say_config(struct daemon *d, bool in_force, const char *detail)
 	daemon_event(d, &event);
 }
 
+/* At once, and not with the next round, because peers can be heard from now on. */
+void daemon_attached(void *context, const char *device, bool attached, const char *said)
+{
+	struct daemon *d = context;
+	char detail[sizeof(d->attach_failure)];
+
+	snprintf(detail, sizeof(detail), "%s: %s%s%s", device, attached ? "attached now" : "",
+		 attached && *said ? ": " : "", said);
+	if (attached || strcmp(detail, d->attach_failure) != 0)
+		daemon_say_config(d, attached, detail);
+	memcpy(d->attach_failure, attached ? "" : detail, attached ? 1 : sizeof(detail));
+	if (devices_check(d->devices, clock_monotonic_ns(), daemon_event, d) > 0)
+		engine_scan(d->engine, clock_monotonic_ns());
+}
+
 void daemon_describe(const struct apply *a, const struct config *config, char *text, size_t size)
 {
 	char others[96] = "";

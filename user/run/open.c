@@ -55,7 +55,6 @@ static int apply_file(struct daemon *d, struct apply *a)
 		.store = &d->store,
 		.control = &d->control,
 		.config = d->config,
-		.upgrade = true,
 	};
 	err = apply_config(a, &w);
 	/* The control program may have been replaced by this binary's. */
@@ -67,16 +66,13 @@ static int apply_file(struct daemon *d, struct apply *a)
 	return err ? failed(err, w.text) : 0;
 }
 
+/* A device that has returned. It is asked for again once a second until a check finds it attached. */
 static int reattach(void *context, const char *device, enum attach_mode mode)
 {
 	struct daemon *d = context;
-	struct attachment result;
-	struct why w;
-	int err = pin_lock(&d->pin, &w);
+	int err = attacher_start(d->attacher, device, mode, 0);
 
-	err = err ? err : attach_device(&d->pin, &d->store, device, mode, &result, &w);
-	pin_close(&d->pin);
-	return err;
+	return err ? err : -EINPROGRESS;
 }
 
 static int open_devices(struct daemon *d)
@@ -87,6 +83,9 @@ static int open_devices(struct daemon *d)
 	if (!d->devices)
 		return failed(-EIO, w.text);
 	devices_on_return(d->devices, reattach, d);
+	d->attacher = attacher_new(d->loop, d->pin.root, daemon_attached, d);
+	if (!d->attacher)
+		return failed(-ENOMEM, "no memory to attach devices");
 	return 0;
 }
 
@@ -225,6 +224,7 @@ void daemon_close(struct daemon *d)
 	verdicts_close(&d->verdicts);
 	token_close(&d->token);
 	ring_buffer__free(d->hints);
+	attacher_free(d->attacher);
 	devices_free(d->devices);
 	sd_event_unref(d->loop);
 	control_close(&d->control);

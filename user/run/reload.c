@@ -97,7 +97,13 @@ static void reload(struct daemon *d)
 {
 	char said[CONFIG_WHY_SIZE];
 	struct config *new = config_load(d->file, said), *old = d->config;
-	struct apply a = {.pin = &d->pin, .store = &d->store, .control = &d->control, .config = new};
+	struct apply a = {
+		.pin = &d->pin,
+		.store = &d->store,
+		.control = &d->control,
+		.config = new,
+		.attacher = d->attacher,
+	};
 	struct why w;
 
 	if (!new) {

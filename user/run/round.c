@@ -36,21 +36,15 @@ static void try_absent_devices(struct daemon *d)
 		.store = &d->store,
 		.control = &d->control,
 		.config = d->config,
+		.attacher = d->attacher,
 	};
-	uint32_t before = d->absent;
 	struct why w;
 
-	if (!before)
+	if (!d->absent)
 		return;
-	if (apply_devices(&a, &w)) {
-		/* Said once: it will be no better in a second. */
-		d->absent = 0;
+	if (apply_devices(&a, &w))
 		daemon_say_config(d, false, w.text);
-		return;
-	}
 	d->absent = a.absent;
-	if (a.absent < before)
-		daemon_say_config(d, true, "a device of the file has appeared and is attached now");
 }
 
 static void look_at_devices(struct daemon *d, uint64_t now_ns)

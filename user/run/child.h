@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Starting another program from within the loop, without waiting for it. */
+#ifndef KPHI_RUN_CHILD_H
+#define KPHI_RUN_CHILD_H
+
+#include <sys/types.h>
+
+/*
+ * Starts `path` with signals as a shell would have them, in a process group of its own, with `in` (-1:
+ * nothing to read), `out` and `err` as its standard descriptors and no other one of ours. The child is reaped
+ * by the caller. Returns a descriptor that can be read when it has ended (pidfd_open(2)), or -errno.
+ */
+int child_start(const char *path, char *const argv[], int in, int out, int err, pid_t *pid);
+
+#endif
