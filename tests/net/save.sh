@@ -148,6 +148,18 @@ atomic() {
 	ok "and the file is as it was" restore
 }
 
+# The units that do this at shutdown and boot.
+units() {
+	local unit
+
+	type -P systemd-analyze > /dev/null || { skip "units are valid" "no systemd-analyze here" && return; }
+	mkdir "$WORK/units"
+	for unit in kphi kphi-store; do
+		sed "s|/usr/bin/kphi|$KPHI|" "$ROOT/dist/$unit.service" > "$WORK/units/$unit.service"
+	done
+	is "units are valid" "$(SYSTEMD_UNIT_PATH=$WORK/units:/lib/systemd/system systemd-analyze verify "$WORK"/units/* 2>&1)" ""
+}
+
 peers
 kept
 epochs
@@ -155,3 +167,4 @@ damage
 conflicts
 no_room
 atomic
+units
