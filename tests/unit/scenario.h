@@ -6,7 +6,8 @@
  * tests/scenario/README.md.
  *
  *   scenario_script.c   reads a script
- *   scenario_world.c    senders, CPUs, ticks, records, devices
+ *   scenario_kernel.c   packets, softirq queues, ticks, devices
+ *   scenario_world.c    senders, what the script does to them, and the order of all that happens
  *   scenario_host.c     the engine's host: what the run loop is in `kphi run`
  *   scenario_test.c     runs every script and compares what was said with what was expected
  */
@@ -172,6 +173,11 @@ void world_free(struct world *w);
 /* Has the witness taken this away? */
 bool world_without(const struct world *w, const char *what);
 __attribute__((format(printf, 2, 3))) void world_broken(struct world *w, const char *format, ...);
+
+void kernel_begin(struct world *w); /* one world at a time */
+void kernel_deliver(struct world *w, const struct packet *packet);
+void kernel_end_stall(struct world *w, uint32_t cpu);
+void kernel_tick(struct world *w, uint32_t cpu);
 const struct kphi_tick *world_tick(struct world *w, uint32_t cpu);
 struct engine_hearing world_hearing(const struct world *w, const struct kphi_record *r);
 
