@@ -241,11 +241,15 @@ void engine_scan(struct engine *e, uint64_t now_ns)
 		engine_look(e, i, now_ns);
 }
 
+/* Spread over the second to come: after an outage of all, a look at each is longer than a deadline may wait.
+ */
 void engine_repair(struct engine *e, uint64_t now_ns)
 {
-	for (uint32_t i = 0; e->unsettled && i < e->used; i++)
+	uint64_t nth = 0;
+
+	for (uint32_t i = 0; nth < e->unsettled && i < e->used; i++)
 		if (e->slot[i].flags & SLOT_UNSETTLED)
-			engine_look(e, i, now_ns);
+			schedule_hasten(e->schedule, i, now_ns + nth++ * ENGINE_REPAIR_NS / e->unsettled);
 }
 
 void engine_advance(struct engine *e, uint64_t now_ns)

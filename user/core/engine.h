@@ -19,8 +19,8 @@
  *   - One that stands when blindness begins stays as well: it was reached while this host could hear.
  *   - A hold keeps its cause while that lasts. All holds of one silence together are bounded, by hold_max_ns,
  * and those by stalls by ten intervals from the beginning of the grace in which the first began.
- *   - Peers that have been suspect for longer than hold_max_ns are not counted as overdue, nor as judged:
- * deaths of last week are no evidence about this host today.
+ *   - Peers that have been silent for ten times mean + 2 sd, and hold_max_ns on top, are not counted, neither
+ * as overdue nor as judged: deaths of last week are no evidence about this host today.
  *   - A correlated hold outlasts its cause by the peer's own mean + 2 sd: what was silent together returns
  * one after the other, and the last is not convicted because the first is back.
  *   - The count of overdue peers is up to 4 us old for each peer in it (0.4 s for 100,000).
@@ -106,8 +106,8 @@ void engine_advance(struct engine *e, uint64_t now_ns);
  */
 void engine_scan(struct engine *e, uint64_t now_ns);
 
-/* Look at those that somebody suspects, or that are held, blind, or silent while muted: once a second while
- * there are any, because a hint may have been lost. */
+/* Makes those due within the next second, spread over it, that somebody suspects, or that are held, blind, or
+ * silent while muted: to be called once a second while there are any, because a hint may have been lost. */
 void engine_repair(struct engine *e, uint64_t now_ns);
 
 /* When engine_advance() wants to be called next; UINT64_MAX: never. */

@@ -91,18 +91,6 @@ struct grace_span hold_grace(const struct look *l)
 
 /* --- correlated --- */
 
-/* A death that is older than any hold says nothing about what happens now. */
-static bool old_news(const struct look *l)
-{
-	return l->slot->suspects && l->now_ns > later(l->slot->suspect_ns, l->e->config.hold_max_ns);
-}
-
-static bool is_evidence(const struct look *l)
-{
-	return l->judged && l->record.window.n >= ENGINE_CORRELATED_SAMPLES && !l->muted &&
-	       !l->hearing.blind && !old_news(l);
-}
-
 /* mean + 2 sd, the pause left out: a beat that is later than this is overdue. An exponential's standard
  * deviation is its mean. */
 static uint64_t overdue_ns(const struct look *l)
@@ -111,6 +99,24 @@ static uint64_t overdue_ns(const struct look *l)
 	uint64_t sd = e->model == KPHI_MODEL_EXPONENTIAL ? e->sum_ns : e->scale_ns;
 
 	return l->judged ? div_floor((u128)e->sum_ns + 2 * (u128)sd, e->n) : interval_ns(l);
+}
+
+/*
+ * What has been silent for longer than any hold lasts is old news: it says nothing about this host now. No
+ * consumer is asked for that, so that none has an influence on another; ten times overdue is beyond every
+ * sensible threshold.
+ */
+static bool is_old_news(const struct look *l)
+{
+	uint64_t overdue = overdue_ns(l);
+
+	return l->silence_ns / 10 > overdue && l->silence_ns - 10 * overdue > l->e->config.hold_max_ns;
+}
+
+static bool is_evidence(const struct look *l)
+{
+	return l->judged && l->record.window.n >= ENGINE_CORRELATED_SAMPLES && !l->muted &&
+	       !l->hearing.blind && !is_old_news(l);
 }
 
 static bool count_overdue(struct engine *e, uint64_t now_ns, uint64_t *read)

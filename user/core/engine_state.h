@@ -16,6 +16,7 @@
 #define ENGINE_GRACE_INTERVALS    10
 #define ENGINE_CORRELATED_SAMPLES 8 /* a peer with fewer intervals is no evidence about this host */
 #define ENGINE_BUSY_NS            1000000ULL /* a record that is being written is read again so soon */
+#define ENGINE_REPAIR_NS          1000000000ULL /* how often engine_repair() is called */
 #define ENGINE_RECHECK_NS         100000000ULL /* how often correlated holds and open stalls are judged again */
 
 /*

@@ -107,6 +107,13 @@ void schedule_set(struct schedule *s, uint32_t slot, uint64_t at_ns)
 		rise(s, s->entries++, entry);
 }
 
+void schedule_hasten(struct schedule *s, uint32_t slot, uint64_t at_ns)
+{
+	if (slot < s->slots && s->place[slot] && s->heap[s->place[slot] - 1].at_ns <= at_ns)
+		return;
+	schedule_set(s, slot, at_ns);
+}
+
 uint64_t schedule_next_ns(const struct schedule *s)
 {
 	return s->entries ? s->heap[0].at_ns : UINT64_MAX;

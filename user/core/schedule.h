@@ -12,6 +12,7 @@ struct schedule *schedule_new(uint32_t slots); /* NULL if there is no memory */
 void schedule_free(struct schedule *s);
 
 void schedule_set(struct schedule *s, uint32_t slot, uint64_t at_ns); /* UINT64_MAX removes */
+void schedule_hasten(struct schedule *s, uint32_t slot, uint64_t at_ns); /* unless it is due earlier */
 uint64_t schedule_next_ns(const struct schedule *s); /* UINT64_MAX if empty */
 
 /* Takes the earliest entry off if it is due: true, and which. */
