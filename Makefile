@@ -98,7 +98,7 @@ $(B)/tests/unit/%: $(B)/asan/tests/unit/%.o $(LIBRARY:$(B)/obj/%=$(B)/asan/%)
 	$(Q)$(CC) $(SANITIZE) -o $@ $^ -lcmocka $(LDLIBS)
 
 # The scenario runner is more than one file.
-$(B)/tests/unit/scenario_test: $(patsubst %,$(B)/asan/tests/unit/scenario_%.o,script world host)
+$(B)/tests/unit/scenario_test: $(patsubst %,$(B)/asan/tests/unit/scenario_%.o,script kernel world host)
 
 $(B)/obj/tests/%.o: CPPFLAGS += -Itests
 $(B)/tests/prog/%: $(B)/obj/tests/prog/%.o $(LIBRARY)
