@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "beat/murmur.h"
 #include "io/error.h"
 
 /* Class selector 6, network control: what routers keep for routing protocols when a link is full (RFC 4594).
@@ -80,22 +80,11 @@ int destinations_open(struct destinations *destinations)
 	return 0;
 }
 
-/*
- * Somebody may have stopped the terminal or the reader of the pipe behind stderr. Up to PIPE_BUF bytes do not
- * block when poll() says so, and a line is far shorter.
- */
-static int stderr_takes_a_line(void)
-{
-	struct pollfd pollfd = {.fd = STDERR_FILENO, .events = POLLOUT};
-
-	return poll(&pollfd, 1, 0) == 1 && (pollfd.revents & POLLOUT);
-}
-
 static void say(struct destination *destination, enum trouble_news news, uint64_t now_ns)
 {
 	struct trouble *trouble = &destination->trouble;
 
-	if (!stderr_takes_a_line())
+	if (!murmur_allowed())
 		return;
 	if (news == TROUBLE_OVER)
 		warn("%s: sending works again, after %" PRIu64 " errors in all", destination->name,

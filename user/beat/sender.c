@@ -10,7 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "beat/murmur.h"
+#include "io/error.h"
+
 #define NS_PER_SECOND 1000000000ULL
+#define CHECK_ROOM_NS 2000000ULL
 
 /*
  * UDP loses, and after a goodbye no beat follows that would make up for it. So the same datagram goes out
@@ -47,6 +51,7 @@ void sender_init(struct sender *sender)
 {
 	memset(sender, 0, sizeof(*sender));
 	destinations_init(&sender->destinations);
+	check_init(&sender->check);
 	sender->vitals.uptime_fd = -1;
 	sender->timer_fd = -1;
 	sender->signal_fd = -1;
@@ -85,6 +90,7 @@ static void compose(struct sender *sender, enum kphi_wire_type type, uint8_t byt
 	struct wire_message *message = &sender->message;
 
 	message->type = type;
+	message->flags = sender->check.degraded ? KPHI_WIRE_DEGRADED : 0;
 	message->sequence++;
 	message->timestamp_ms = wall_clock_ms();
 	message->load_average = sender->vitals.load_average;
@@ -125,6 +131,47 @@ static void say_goodbye(struct sender *sender)
 	}
 }
 
+static void say_health(const struct check *check)
+{
+	char how[96];
+
+	if (!murmur_allowed())
+		return;
+	if (check->degraded)
+		warn("the health check has failed (%s): the beats say degraded",
+		     check_describe(check, how, sizeof(how)));
+	else
+		warn("the health check has succeeded: the beats do not say degraded any more");
+}
+
+/* Forking takes a fraction of a millisecond, which no beat should be late by. Right after one there is time.
+ */
+static bool has_room(const struct sender *sender, uint64_t now_ns)
+{
+	return sender->pace.due_ns > now_ns + CHECK_ROOM_NS;
+}
+
+/* Until the check wants something; UINT64_MAX: not before the next beat. */
+static uint64_t check_wait_ns(const struct sender *sender, uint64_t now_ns)
+{
+	uint64_t due_ns = check_due_ns(&sender->check);
+
+	if (due_ns == UINT64_MAX || due_ns > now_ns)
+		return due_ns == UINT64_MAX ? due_ns : due_ns - now_ns;
+	return has_room(sender, now_ns) ? 0 : UINT64_MAX;
+}
+
+static void mind_check(struct sender *sender, bool ended, bool has_beaten)
+{
+	uint64_t now_ns = sender_now_ns();
+	bool changed = ended && check_reap(&sender->check, now_ns);
+
+	if (has_beaten || has_room(sender, now_ns))
+		changed |= check_step(&sender->check, now_ns);
+	if (changed)
+		say_health(&sender->check);
+}
+
 /*
  * Sleeps until something happens and acts on it. A signal comes first: whoever stops a service stops both the
  * sender and the process it watches, and that is an orderly end.
@@ -135,17 +182,24 @@ static int step(struct sender *sender)
 		{.fd = sender->signal_fd, .events = POLLIN},
 		{.fd = sender->watch_fd, .events = POLLIN},
 		{.fd = sender->timer_fd, .events = POLLIN},
+		{.fd = sender->check.pidfd, .events = POLLIN},
 	};
+	uint64_t wait_ns = check_wait_ns(sender, sender_now_ns());
+	struct timespec wait = timespec_of(wait_ns);
+	int err = 0;
 
-	if (poll(pollfds, sizeof(pollfds) / sizeof(*pollfds), -1) < 0)
+	if (ppoll(pollfds, sizeof(pollfds) / sizeof(*pollfds), wait_ns == UINT64_MAX ? NULL : &wait, NULL) <
+	    0)
 		return errno == EINTR ? 0 : -errno;
 	if (pollfds[0].revents)
 		sender->end = SENDER_STOPPED;
 	else if (pollfds[1].revents)
 		sender->end = SENDER_BEREFT;
 	else if (pollfds[2].revents)
-		return beat(sender);
-	return 0;
+		err = beat(sender);
+	if (!err && sender->end == SENDER_RUNS)
+		mind_check(sender, pollfds[3].revents, pollfds[2].revents);
+	return err;
 }
 
 int sender_run(struct sender *sender)
@@ -169,6 +223,7 @@ void sender_close(struct sender *sender)
 {
 	destinations_close(&sender->destinations);
 	vitals_close(&sender->vitals);
+	check_close(&sender->check);
 	close_if_open(sender->timer_fd);
 	close_if_open(sender->signal_fd);
 	close_if_open(sender->watch_fd);

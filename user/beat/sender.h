@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The loop that sends: it waits for the next slot, for a signal and for the death of a watched process, and
- * does nothing that could block or allocate.
+ * The loop that sends: it waits for the next slot, for a signal, for the death of a watched process and for
+ * what the health check is about, and does nothing that could block or allocate.
  */
 #ifndef KPHI_BEAT_SENDER_H
 #define KPHI_BEAT_SENDER_H
 
 #include <stdint.h>
 
+#include "beat/check.h"
 #include "beat/destinations.h"
 #include "beat/vitals.h"
 #include "beat/wire_codec.h"
@@ -25,6 +26,7 @@ struct sender {
 	struct destinations destinations;
 	struct pace pace;
 	struct vitals vitals;
+	struct check check; /* while it is degraded, the beats say so */
 	uint64_t beats; /* slots served; goodbyes are not among them */
 	uint64_t count; /* ends after so many beats; 0: never */
 	uint64_t latest_ns; /* the longest that a beat was late */
@@ -47,7 +49,7 @@ int sender_open(struct sender *sender);
  */
 int sender_run(struct sender *sender);
 
-/* Closes all, watch_fd included. */
+/* Closes all, watch_fd included, and kills a check that runs. */
 void sender_close(struct sender *sender);
 
 uint64_t sender_now_ns(void);

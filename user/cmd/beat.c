@@ -34,6 +34,11 @@
 #define INTERVAL_MIN_NS 1000000ULL
 #define INTERVAL_MAX_NS (DAY_S * 1000000000ULL)
 
+#define DEFAULT_EVERY_NS 10000000000ULL
+#define DEFAULT_FAILS    3
+#define CHECK_MIN_NS     10000000ULL
+#define CHECK_MAX_NS     INTERVAL_MAX_NS
+
 struct beat_options {
 	uint64_t interval_ns;
 	uint32_t jitter_ppm;
@@ -44,6 +49,9 @@ struct beat_options {
 	uint64_t priority;
 	uint64_t version;
 	const char *state;
+	const char *check;
+	uint64_t every_ns, fails;
+	bool has_every, has_fails;
 };
 
 static const struct option_spec specs[] = {
@@ -95,6 +103,26 @@ static const struct option_spec specs[] = {
 	 .offset = offsetof(struct beat_options, version),
 	 .has = OPT_NO_HAS,
 	 .help = "the application's cluster version, carried along; 0 if not said"},
+	{.name = "check",
+	 .type = OPT_STRING,
+	 .offset = offsetof(struct beat_options, check),
+	 .has = OPT_NO_HAS,
+	 .help = "a health check for /bin/sh: while it fails, the beats say degraded",
+	 .value = "COMMAND"},
+	{.name = "every",
+	 .type = OPT_DURATION,
+	 .offset = offsetof(struct beat_options, every_ns),
+	 .has = offsetof(struct beat_options, has_every),
+	 .min = CHECK_MIN_NS,
+	 .max = CHECK_MAX_NS,
+	 .help = "from check to check, and what one may take; 10s if not said"},
+	{.name = "fails",
+	 .type = OPT_U64,
+	 .offset = offsetof(struct beat_options, fails),
+	 .has = offsetof(struct beat_options, has_fails),
+	 .min = 1,
+	 .max = 1000,
+	 .help = "so many failures in a row mean degraded, one success ends it; 3 if not said"},
 };
 
 /*
@@ -134,6 +162,10 @@ static int read_options(struct args *args, struct destinations *destinations, st
 		return -EINVAL;
 	if (options->jitter_ppm > PACE_JITTER_MAX_PPM) {
 		fail("%s: jitter: more than 50%% would let two beats touch", args->where);
+		return -EINVAL;
+	}
+	if (!options->check && (options->has_every || options->has_fails)) {
+		fail("%s: `every` and `fails` are about a `check COMMAND`, and there is none", args->where);
 		return -EINVAL;
 	}
 	return 0;
@@ -297,6 +329,16 @@ static void report_destinations(struct out *o, const struct destinations *destin
 	out_close_table(o);
 }
 
+static void report_check(struct out *o, const struct check *check)
+{
+	char how[96];
+
+	out_u64(o, "checks", "health checks", check->runs);
+	out_u64(o, "checks_failed", "of these failed", check->failures);
+	out_bool(o, "degraded", "degraded", check->degraded);
+	out_string(o, "last_check", "last check", check_describe(check, how, sizeof(how)));
+}
+
 static int report(const struct kphi_cli *cli, const struct sender *sender)
 {
 	struct out *o = out_new(stdout, cli->mode);
@@ -312,6 +354,8 @@ static int report(const struct kphi_cli *cli, const struct sender *sender)
 	out_u64(o, "skipped", "slots skipped", sender->pace.skipped);
 	out_duration(o, "delay_max_ns", "longest delay", sender->latest_ns);
 	out_u64(o, "last_sequence", "last sequence", sender->message.sequence);
+	if (sender->check.command)
+		report_check(o, &sender->check);
 	out_u64(o, "errors", "errors", destinations_errors(&sender->destinations));
 	report_destinations(o, &sender->destinations);
 	out_close_object(o);
@@ -346,6 +390,9 @@ static int run(const struct kphi_cli *cli, struct sender *sender, const struct b
 	memcpy(sender->message.node_id, options->id, sizeof(options->id));
 	sender->message.cluster_version = options->version;
 	sender->count = options->count;
+	sender->check.command = options->check;
+	sender->check.every_ns = options->every_ns;
+	sender->check.fails = options->fails;
 
 	if (options->watch_pid) {
 		err = watch(options->watch_pid, &sender->watch_fd);
@@ -365,6 +412,8 @@ static int beat_to(struct kphi_cli *cli, struct args *args)
 	struct beat_options options = {
 		.interval_ns = DEFAULT_INTERVAL_NS,
 		.priority = DEFAULT_PRIORITY,
+		.every_ns = DEFAULT_EVERY_NS,
+		.fails = DEFAULT_FAILS,
 	};
 	struct sender sender;
 	int err;
