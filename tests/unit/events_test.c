@@ -232,6 +232,7 @@ static void half_a_line_is_finished_first(void **state)
 	static struct queue q;
 	static char big[200000], got[300000];
 	struct packet *p;
+	char *text;
 	int ends[2];
 	size_t total = 0;
 	ssize_t n;
@@ -239,7 +240,10 @@ static void half_a_line_is_finished_first(void **state)
 	(void)state;
 	memset(big, 'x', sizeof(big) - 1);
 	big[sizeof(big) - 1] = '\n';
-	p = packet_new(memcpy(malloc(sizeof(big)), big, sizeof(big)), sizeof(big));
+	text = malloc(sizeof(big));
+	assert_non_null(text);
+	memcpy(text, big, sizeof(big));
+	p = packet_new(text, sizeof(big));
 	queue_push(&q, p);
 	packet_put(p);
 	assert_int_equal(pipe2(ends, O_NONBLOCK), 0);

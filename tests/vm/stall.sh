@@ -5,6 +5,7 @@
 
 . "$(dirname "$0")/../net/lib.sh"
 
+# The witness for "nobody": the same peers are convicted after 2.3 s of silence when one really dies.
 for tool in qemu-system-x86_64 cpio busybox; do
 	command -v "$tool" > /dev/null || skip_all "$tool is not installed (tools/setup installs it)"
 done
@@ -13,8 +14,8 @@ result() {
 	sed -n "s/^result $1 //p" "$(log_of guest)" | tail -n 1
 }
 
-start guest "$ROOT/tests/vm/boot" -t 150 -p "$WORK/qemu.pid" -f "$ROOT/tests/vm/stall_guest.sh" \
-	'bash /test/stall_guest.sh'
+start guest "$ROOT/tests/vm/boot" -t 150 -p "$WORK/qemu.pid" -f "$ROOT/tests/vm/stall.guest" \
+	'bash /test/stall.guest'
 ok "the guest boots and its peers beat" eventually 60 grep -q guest-ready "$(log_of guest)"
 machine=$(cat "$WORK/qemu.pid")
 sleep 2
@@ -31,7 +32,6 @@ between "the stall is logged (ms)" "${stalled:-0}" 9000 60000
 is "nobody is convicted by kphi run" "$(result suspects)" 0
 is "nobody is suspect to a reader without a daemon" "$(result reads_suspect)" 0
 between "which did read all along" "$(result reads)" 10 100000
-between "and discounted the stall (ms)" "$(result discount_ms)" 8000 60000
 is "all five are up afterwards" "$(result up)" 5
 between "no mean moved by more than 1 % (ppm)" "$(result mean_off_ppm)" 0 10000
 between "because the stalled intervals were not learned" "$(result unlearned)" 1 1000
