@@ -237,8 +237,10 @@ void engine_look(struct engine *e, uint32_t index, uint64_t now_ns)
 
 void engine_scan(struct engine *e, uint64_t now_ns)
 {
+	e->scanning = true;
 	for (uint32_t i = 0; i < e->slots; i++)
 		engine_look(e, i, now_ns);
+	e->scanning = false;
 }
 
 /* Spread over the second to come: after an outage of all, a look at each is longer than a deadline may wait.

@@ -121,11 +121,13 @@ static bool is_evidence(const struct look *l)
 
 static bool count_overdue(struct engine *e, uint64_t now_ns, uint64_t *read)
 {
+	uint32_t slots = e->scanning ? e->slots : e->used;
 	uint64_t judged = 0, overdue = 0;
 	struct look l;
 
-	for (uint32_t i = 0; i < e->used; i++) {
-		if (!(e->slot[i].flags & SLOT_KNOWN) || e->slot[i].state != KPHI_UP)
+	for (uint32_t i = 0; i < slots; i++) {
+		/* In a scan, those that come later count as well, so that the first is not judged alone. */
+		if (!e->scanning && (!(e->slot[i].flags & SLOT_KNOWN) || e->slot[i].state != KPHI_UP))
 			continue;
 		++*read;
 		if (!look_read(&l, e, i, now_ns) || !is_evidence(&l))

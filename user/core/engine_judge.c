@@ -87,7 +87,7 @@ static void convict(struct look *l, uint32_t mask, enum event_cause cause)
 	FOR_EACH_BIT(c, mask)
 	{
 		*look_suspicion(l, c) = (struct suspicion){.since_ns = l->now_ns, .heard_ns = heard_ns(l)};
-		if (!s->suspects)
+		if (!(s->suspects & ~l->e->shadows))
 			s->suspect_ns = l->now_ns;
 		s->suspects |= 1U << c;
 		if (!was_told(l, c, cause))
@@ -178,9 +178,12 @@ static void resolve_one(struct look *l, uint32_t c, bool due, enum event_cause c
 		look_again_at(l, hold_bound_ns(l));
 }
 
-static void find_correlated(const struct look *l, struct evidence *against)
+/* Those that are held are judged again by the recheck, all by one count; only who is not needs one now. */
+static void find_correlated(const struct look *l, uint32_t due, struct evidence *against)
 {
-	against->correlated = hold_correlated(l->e, l->now_ns);
+	bool recheck = l->e->recheck_ns != UINT64_MAX && !(due & ~l->slot->correlated);
+
+	against->correlated = recheck ? l->e->correlated : hold_correlated(l->e, l->now_ns);
 	if (against->correlated)
 		return;
 	against->correlated_until_ns = hold_correlated_until(l);
@@ -205,7 +208,7 @@ static void resolve(struct look *l, uint32_t due, enum event_cause cause)
 				believers |= 1U << c;
 		}
 		if (cause == CAUSE_SILENCE && believers)
-			find_correlated(l, &against);
+			find_correlated(l, due, &against);
 	}
 	FOR_EACH_BIT(c, wanted)
 	{
@@ -241,7 +244,7 @@ static void judge_up(struct look *l)
 
 	recover(l);
 	judges = s->cares & ~s->suspects;
-	if (judges && !l->muted && !s->blind)
+	if (judges & ~look_held(l) && !s->blind)
 		look_before_deadline(l);
 	FOR_EACH_BIT(c, judges)
 	{
@@ -249,7 +252,7 @@ static void judge_up(struct look *l)
 
 		if (l->silence_ns >= reach)
 			due |= 1U << c;
-		else if (!l->muted && !s->blind)
+		else if (!s->blind)
 			look_again_at(l, deadline_ns(l, reach));
 	}
 	if (l->muted || s->blind)

@@ -43,7 +43,7 @@ enum slot_flag {
 struct slot {
 	uint64_t epoch;
 	uint64_t token, since_ns, published_epoch; /* as published */
-	uint64_t suspect_ns; /* first suspicion of those that stand, shadows included */
+	uint64_t suspect_ns; /* first suspicion, since somebody who is no shadow suspects it */
 	uint64_t retuned;
 	uint64_t never_ns; /* record.since_ns for which never_heard was announced; 0: none */
 	uint64_t sight_ns, sight_stalled_ns; /* hearing.since_ns, and stalled_total_ns at that time */
@@ -80,6 +80,7 @@ struct engine {
 	uint64_t counted_ns; /* correlated was counted then, and the answer is kept until */
 	uint64_t count_until_ns;
 	bool correlated;
+	bool scanning; /* not every slot has been looked at yet */
 	uint64_t correlated_ns; /* when it last was */
 	uint64_t recheck_ns; /* of correlated holds; UINT64_MAX: none */
 	struct engine_cpu *cpu; /* what engine_observe_ticks() has seen */

@@ -83,10 +83,12 @@ static void publish(struct look *l)
 	uint32_t mask = l->muted ? 0 : s->suspects & ~l->e->shadows;
 	struct kphi_verdict verdict;
 
-	if (state != s->published) {
-		s->since_ns = state == KPHI_VERDICT_SUSPECT ? s->suspect_ns : l->now_ns;
+	if (state == KPHI_VERDICT_SUSPECT)
+		s->since_ns = s->suspect_ns;
+	else if (state != s->published)
+		s->since_ns = l->now_ns;
+	if (state != s->published)
 		token(l);
-	}
 	if (mask != s->published_mask || l->record.epoch != s->published_epoch)
 		token(l);
 	/* Consumers that only have other numbers now are no news: the token stays. */
