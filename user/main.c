@@ -25,8 +25,9 @@ static const struct {
 };
 #define OBJECTS (sizeof(objects) / sizeof(*objects))
 
-static int usage(FILE *to)
+static void usage(FILE *to, const void *context)
 {
+	(void)context;
 	fprintf(to, "Usage: kphi [OPTIONS] OBJECT { COMMAND | help }\n\nOBJECT:\n");
 	for (size_t i = 0; i < OBJECTS; i++)
 		fprintf(to, "  %-6s  %s\n", objects[i].name, objects[i].help);
@@ -38,7 +39,6 @@ static int usage(FILE *to)
 		    "  -d, --debug     say what libbpf and the kernel say\n"
 		    "  -V, --version   version and ABI\n"
 		    "  -h, --help      this\n");
-	return fflush(to) || ferror(to) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
 }
 
 static int version(enum out_mode mode)
@@ -50,7 +50,7 @@ static int version(enum out_mode mode)
 	out_string(o, "abi", "ABI", KPHI_ABI);
 	out_string(o, "libbpf", "libbpf", libbpf_version_string());
 	out_close_object(o);
-	return out_finish(o) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+	return command_finish(o);
 }
 
 static int run_object(struct kphi_cli *cli, int argc, char **argv)
@@ -71,7 +71,8 @@ static int run_object(struct kphi_cli *cli, int argc, char **argv)
 		fail("%s", reason);
 		return KPHI_EXIT_USAGE;
 	}
-	return (size_t)which == OBJECTS ? usage(stdout) : objects[which].run(cli, argc - 1, argv + 1);
+	return (size_t)which == OBJECTS ? command_help(cli, usage, NULL)
+					: objects[which].run(cli, argc - 1, argv + 1);
 }
 
 enum { OPTION_PIN = 256, OPTION_EXIT_STATUS };
@@ -132,7 +133,7 @@ int main(int argc, char **argv)
 			show_version = true;
 			break;
 		case 'h':
-			return usage(stdout);
+			return command_help(&cli, usage, NULL);
 		default:
 			fail(option == ':' ? "%s needs a value. `kphi help` lists the options"
 					   : "%s is not an option. `kphi help` lists them",
