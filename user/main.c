@@ -104,6 +104,17 @@ static enum out_mode mode_of(int argc, char **argv)
 	return mode;
 }
 
+/* Within a word of several letters getopt has not yet moved on to the next word. */
+static void bad_option(bool value_missing, const char *word)
+{
+	char letter[] = {'-', (char)optopt, '\0'};
+	bool unknown_letter = optopt > 0 && optopt < OPTION_PIN && !strchr("jpdVh", optopt);
+
+	fail(value_missing ? "%s needs a value. `kphi help` lists the options"
+			   : "%s is not an option. `kphi help` lists them",
+	     unknown_letter ? letter : word);
+}
+
 int main(int argc, char **argv)
 {
 	struct kphi_cli cli = {.mode = mode_of(argc, argv)};
@@ -117,8 +128,11 @@ int main(int argc, char **argv)
 	/* "+": options end at the OBJECT, so that a command's words are its own. */
 	while ((option = getopt_long(argc, argv, "+:jpdVh", long_options, NULL)) != -1) {
 		switch (option) {
-		case 'j':
+		case 'j': /* mode_of() knows no abbreviations */
 		case 'p':
+			if (option == 'p' || cli.mode == OUT_TEXT)
+				cli.mode = option == 'p' ? OUT_PRETTY : OUT_JSON;
+			error_setup(cli.mode, "kphi");
 			break;
 		case 'd':
 			error_set_debug(true);
@@ -135,9 +149,7 @@ int main(int argc, char **argv)
 		case 'h':
 			return command_help(&cli, usage, NULL);
 		default:
-			fail(option == ':' ? "%s needs a value. `kphi help` lists the options"
-					   : "%s is not an option. `kphi help` lists them",
-			     argv[optind - 1]);
+			bad_option(option == ':', argv[optind - 1]);
 			return KPHI_EXIT_USAGE;
 		}
 	}
