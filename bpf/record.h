@@ -43,16 +43,15 @@ static __always_inline void record_notes(uint32_t cpu, uint32_t notes)
 
 /*
  * Fold *b into the record of the peer in `slot`, if that still has this generation; b->now_ns is stamped
- * already, before anything that can wait. Returns the outcome. Not inlined: the verifier proves a global
- * function once, on its own.
+ * already, before anything that can wait. Returns the outcome.
  */
-__attribute__((noinline)) int record_beat(struct kphi_beat *b, uint32_t slot, uint32_t generation)
+static __always_inline int record_beat(struct kphi_beat *b, uint32_t slot, uint32_t generation)
 {
 	enum kphi_counter outcome = KPHI_COUNT_unknown_peer;
 	uint32_t notes = 0;
 	struct place p;
 
-	if (!b || place_find(&p, slot))
+	if (place_find(&p, slot))
 		return KPHI_COUNT_internal;
 	record_read_tick(b);
 	b->epoch_limit = record_epoch_limit(p.record, b->epoch);
