@@ -83,7 +83,8 @@ static int make_named(struct pin *p, struct why *w)
 	snprintf(copy, sizeof(copy), "%s", p->root);
 	if (!access(p->root, F_OK) || !on_bpffs(dirname(copy)))
 		return 0;
-	if (!mkdir(p->root, 0750) || errno == EEXIST)
+	p->made = !mkdir(p->root, 0750);
+	if (p->made || errno == EEXIST)
 		return 0;
 	return why(w, -errno, "%s: cannot make the directory: %s", p->root, strerror(errno));
 }
@@ -108,7 +109,7 @@ int pin_open(struct pin *p, const char *root, bool create, struct why *w)
 			   p->root);
 	if (on_bpffs(p->root))
 		return 0;
-	if (p->ours || access(p->root, F_OK))
+	if (!create && (p->ours || access(p->root, F_OK)))
 		return why(w, -ENOENT,
 			   "%s: there is no store yet. `kphi net attach dev NAME`, `kphi peer add` and `kphi "
 			   "store create` make one",
