@@ -35,7 +35,7 @@ static __always_inline int glance_ipv4(void *at, void *end)
 	if ((void *)(udp + 1) > end || *(uint8_t *)at != IPV4_PLAIN || ip->frag_off & bpf_htons(0x3fff))
 		return 0;
 	total = bpf_ntohs(ip->tot_len);
-	if (total < sizeof(*ip) || (uint64_t)at + total > (uint64_t)end)
+	if (total < sizeof(*ip) || total > (uint64_t)end - (uint64_t)at)
 		return 0;
 	return ip->protocol != IPPROTO_UDP || glance_udp(udp, total - sizeof(*ip));
 }
@@ -49,7 +49,7 @@ static __always_inline int glance_ipv6(void *at, void *end)
 	if ((void *)(udp + 1) > end || ip->version != 6)
 		return 0;
 	room = bpf_ntohs(ip->payload_len);
-	if ((uint64_t)udp + room > (uint64_t)end)
+	if (room > (uint64_t)end - (uint64_t)udp)
 		return 0;
 	if (ip->nexthdr == IPPROTO_TCP || ip->nexthdr == IPPROTO_ICMPV6)
 		return 1;

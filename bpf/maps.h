@@ -84,9 +84,16 @@ struct {
 /* A global, so that the port test is one load from a fixed address and no lookup. */
 uint8_t ports[KPHI_PORT_BYTES] SEC(".data.ports");
 
+/*
+ * The mask changes nothing, but to verifiers before 6.6 a byte-swapped port is an unbounded number; the asm
+ * keeps the compiler, which knows better, from leaving it out.
+ */
 static __always_inline uint32_t port_bits(uint16_t port)
 {
-	return ports[port >> 2] >> (port & 3) * 2 & 3;
+	uint32_t at = port >> 2;
+
+	asm volatile("" : "+r"(at));
+	return ports[at & (KPHI_PORT_BYTES - 1)] >> (port & 3) * 2 & 3;
 }
 
 /* Everything that belongs to one slot. */

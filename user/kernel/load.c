@@ -7,6 +7,7 @@
 #include <kphi.skel.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,12 +22,16 @@ const size_t load_maps_count = sizeof(load_maps) / sizeof(*load_maps);
 
 static int chatter(enum libbpf_print_level level, const char *format, va_list args)
 {
-	char line[1024];
+	char *text, *rest, *line;
 
 	(void)level;
-	vsnprintf(line, sizeof(line), format, args);
-	line[strcspn(line, "\n")] = '\0';
-	error_debug("libbpf: %s", line);
+	if (vasprintf(&text, format, args) < 0)
+		return 0;
+	rest = text; /* the verifier's log is one message of many lines */
+	while ((line = strsep(&rest, "\n")))
+		if (*line)
+			error_debug("%s", line);
+	free(text);
 	return 0;
 }
 

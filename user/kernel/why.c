@@ -24,9 +24,10 @@ const char *why_errno(int err)
 
 const char *why_denied(int err)
 {
-	if (err != -EPERM && err != -EACCES)
-		return NULL;
-	if (geteuid() != 0)
+	if (geteuid() != 0 && (err == -EPERM || err == -EACCES))
 		return "run it as root (it needs CAP_BPF and CAP_NET_ADMIN)";
-	return "a security policy of this host (LSM, lockdown or seccomp) refuses bpf(2) even to root";
+	/* To root, EACCES is what the verifier says when it rejects a program. */
+	return err == -EPERM ? "a security policy of this host (LSM, lockdown or seccomp) refuses bpf(2) "
+			       "even to root"
+			     : NULL;
 }
