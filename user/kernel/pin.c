@@ -214,7 +214,8 @@ int pin_purge(struct pin *p, const char *abi, struct why *w)
 	 * lock is held on it. Where a store of any ABI is left, so is the mount.
 	 */
 	run = lock_run();
-	if (!pin_has_store(p) && !pin_other_abi(p, folder) && !umount2(p->root, MNT_DETACH) && !rmdir(p->root))
+	if (!pin_has_store(p) && !pin_other_abi(p, folder) && !umount2(p->root, MNT_DETACH) &&
+	    !rmdir(p->root))
 		rmdir("/run/kphi");
 	if (run >= 0)
 		close(run);
