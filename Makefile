@@ -128,15 +128,16 @@ setup:
 	$(Q)tools/setup
 
 demo: setup
-	$(Q)$(MAKE) --no-print-directory all tools
+	$(Q)$(MAKE) --no-print-directory $(B)/kphi $(B)/tools/udp-reader >&2
 	$(Q)tools/demo
 
 check: setup
 	$(Q)$(MAKE) --no-print-directory tests
 	$(Q)tests/run
 
+# Standard output is for the figures.
 bench: setup
-	$(Q)$(MAKE) --no-print-directory all tools
+	$(Q)$(MAKE) --no-print-directory $(B)/tools/bench >&2
 	$(Q)tools/bench
 
 OURS := $(wildcard include/kphi/*.h bpf/*.[ch] user/*.[ch] user/*/*.[ch] tests/*/*.[ch] tools/*.[ch] tools/*.d/*.[ch])

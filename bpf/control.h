@@ -26,11 +26,10 @@ static __always_inline void control_port(uint16_t port, uint32_t bits, int on)
 static __always_inline void control_clear(struct kphi_record *r, const struct kphi_peer *peer,
 					  uint64_t now_ns)
 {
-	uint64_t version = r->version;
 	uint32_t generation = r->generation;
 
-	__builtin_memset(r, 0, sizeof(*r));
-	r->version = version;
+	/* Never the version: a reader that met a zero there twice would believe what it read in between. */
+	__builtin_memset((void *)r + sizeof(r->version), 0, sizeof(*r) - sizeof(r->version));
 	r->generation = generation;
 	r->state = KPHI_WAITING;
 	r->since_ns = now_ns;

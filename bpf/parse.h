@@ -45,9 +45,9 @@ struct datagram {
 /* `size` bytes at an offset, or NULL if they are not all in the first buffer. */
 KPHI_INLINE void *frame_at(const struct frame *f, uint32_t offset, uint32_t size)
 {
-	void *at = f->data + (offset & OFFSET_MASK);
+	char *at = (char *)f->data + (offset & OFFSET_MASK);
 
-	return at + size <= f->end ? at : 0;
+	return (void *)(at + size) <= f->end ? at : 0;
 }
 
 KPHI_INLINE uint32_t frame_offset(const struct frame *f, const void *at)

@@ -74,18 +74,15 @@ static __always_inline uint32_t record_face(const struct kphi_record *r)
 
 /*
  * Fold *b into the record of the peer in `slot`, if that still has this generation; b->now_ns is stamped
- * already, before anything that can wait. Returns the outcome. Not inlined: the verifier proves a global
- * function once, on its own.
+ * already, before anything that can wait. Returns the outcome.
  */
-__attribute__((noinline)) int record_beat(struct kphi_beat *b, uint32_t slot, uint32_t generation)
+static __always_inline int record_beat(struct kphi_beat *b, uint32_t slot, uint32_t generation)
 {
 	enum kphi_counter outcome = KPHI_COUNT_unknown_peer;
 	uint32_t notes = 0, changed = 0;
 	struct kphi_tick *t;
 	struct place p;
 
-	if (!b)
-		return KPHI_COUNT_internal;
 	t = tick_keep(b->cpu, b->now_ns);
 	if (!t || place_find(&p, slot))
 		return KPHI_COUNT_internal;

@@ -28,8 +28,9 @@ static const struct {
 };
 #define OBJECTS (sizeof(objects) / sizeof(*objects))
 
-static int usage(FILE *to)
+static void usage(FILE *to, const void *context)
 {
+	(void)context;
 	fprintf(to, "Usage: kphi [OPTIONS] OBJECT { COMMAND | help }\n\nOBJECT:\n");
 	for (size_t i = 0; i < OBJECTS; i++)
 		fprintf(to, "  %-6s  %s\n", objects[i].name, objects[i].help);
@@ -41,7 +42,6 @@ static int usage(FILE *to)
 		    "  -d, --debug     say what libbpf and the kernel say\n"
 		    "  -V, --version   version and ABI\n"
 		    "  -h, --help      this\n");
-	return fflush(to) || ferror(to) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
 }
 
 static int version(enum out_mode mode)
@@ -53,7 +53,7 @@ static int version(enum out_mode mode)
 	out_string(o, "abi", "ABI", KPHI_ABI);
 	out_string(o, "libbpf", "libbpf", libbpf_version_string());
 	out_close_object(o);
-	return out_finish(o) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+	return command_finish(o);
 }
 
 static int run_object(struct kphi_cli *cli, int argc, char **argv)
@@ -74,7 +74,8 @@ static int run_object(struct kphi_cli *cli, int argc, char **argv)
 		fail("%s", reason);
 		return KPHI_EXIT_USAGE;
 	}
-	return (size_t)which == OBJECTS ? usage(stdout) : objects[which].run(cli, argc - 1, argv + 1);
+	return (size_t)which == OBJECTS ? command_help(cli, usage, NULL)
+					: objects[which].run(cli, argc - 1, argv + 1);
 }
 
 enum { OPTION_PIN = 256, OPTION_EXIT_STATUS };
@@ -106,6 +107,17 @@ static enum out_mode mode_of(int argc, char **argv)
 	return mode;
 }
 
+/* Within a word of several letters getopt has not yet moved on to the next word. */
+static void bad_option(bool value_missing, const char *word)
+{
+	char letter[] = {'-', (char)optopt, '\0'};
+	bool unknown_letter = optopt > 0 && optopt < OPTION_PIN && !strchr("jpdVh", optopt);
+
+	fail(value_missing ? "%s needs a value. `kphi help` lists the options"
+			   : "%s is not an option. `kphi help` lists them",
+	     unknown_letter ? letter : word);
+}
+
 int main(int argc, char **argv)
 {
 	struct kphi_cli cli = {.mode = mode_of(argc, argv)};
@@ -119,8 +131,11 @@ int main(int argc, char **argv)
 	/* "+": options end at the OBJECT, so that a command's words are its own. */
 	while ((option = getopt_long(argc, argv, "+:jpdVh", long_options, NULL)) != -1) {
 		switch (option) {
-		case 'j':
+		case 'j': /* mode_of() knows no abbreviations */
 		case 'p':
+			if (option == 'p' || cli.mode == OUT_TEXT)
+				cli.mode = option == 'p' ? OUT_PRETTY : OUT_JSON;
+			error_setup(cli.mode, "kphi");
 			break;
 		case 'd':
 			error_set_debug(true);
@@ -135,11 +150,9 @@ int main(int argc, char **argv)
 			show_version = true;
 			break;
 		case 'h':
-			return usage(stdout);
+			return command_help(&cli, usage, NULL);
 		default:
-			fail(option == ':' ? "%s needs a value. `kphi help` lists the options"
-					   : "%s is not an option. `kphi help` lists them",
-			     argv[optind - 1]);
+			bad_option(option == ':', argv[optind - 1]);
 			return KPHI_EXIT_USAGE;
 		}
 	}

@@ -6,7 +6,7 @@
 #include "prog/world.h"
 #include "unit/frame.h"
 
-#define ROUNDS 40000
+#define ROUNDS 80000
 
 static const struct kphi_peer hourly = {.id.kind = KPHI_ID_NATIVE, .interval_ns = 3600000000000};
 
@@ -34,6 +34,12 @@ static const struct shape shapes[] = {
 			{EXTENSION_FRAGMENT, 0, 0},
 			{EXTENSION_AH, 1, 0},
 			{EXTENSION_OPTIONS, 0, 0}}},
+	/* foreign ones, which the program may dismiss before it parses them */
+	{.version = 4, .port = MESSAGE_PORT + 1},
+	{.version = 6, .port = 53},
+	{.version = 4, .protocol = PROTOCOL_TCP},
+	{.version = 6, .protocol = PROTOCOL_TCP},
+	{.version = 6, .protocol = PROTOCOL_ICMP6},
 };
 
 static uint32_t random_below(uint32_t n)

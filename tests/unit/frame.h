@@ -10,11 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* BPF C counts in bytes on void pointers, as GNU C does. */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpointer-arith"
 #include "../../bpf/identify.h"
-#pragma GCC diagnostic pop
 
 KPHI_INLINE uint64_t frame_length(const struct frame *f)
 {
@@ -40,7 +36,7 @@ struct parsed {
 static inline void frame_identify(struct parsed *p, const struct frame *f, struct datagram d)
 {
 	size_t present = frame_offset(f, f->end) - d.payload;
-	char *copy = malloc(present);
+	char *copy = calloc(1, present);
 	struct frame message = {copy, copy + present, NULL};
 
 	memcpy(copy, (char *)f->data + d.payload, present);
@@ -53,7 +49,7 @@ static inline void frame_identify(struct parsed *p, const struct frame *f, struc
 static inline struct parsed frame_parse(const uint8_t *bytes, uint64_t length, uint64_t linear)
 {
 	/* Two bytes ahead, network cards do so too, align the IP header. */
-	char *room = malloc(2 + linear);
+	char *room = calloc(1, 2 + linear);
 	struct frame f = {room + 2, room + 2 + linear, &length};
 	struct parsed p = {.payload = 0};
 	struct datagram d = {.payload = 0};

@@ -96,7 +96,7 @@ static void ones_are_counted(void **state)
 	assert_int_equal(kphi_ones(0), 0);
 	assert_int_equal(kphi_ones(UINT64_MAX), 64);
 	for (int i = 0; i < 100000; i++) {
-		uint64_t x = random_bits(&random) & random_bits(&random);
+		uint64_t x = random_magnitude(&random, 64);
 
 		assert_int_equal(kphi_ones(x), __builtin_popcountll(x));
 	}

@@ -32,6 +32,10 @@ double series_at(const struct series *s, double share);
 /* The median of a - b, round by round. */
 double series_median_over(const struct series *a, const struct series *b);
 
+/* Between two rounds: leaves the CPU to others before the kernel takes it, as it does from real-time tasks
+ * after 95 %. */
+void rest(void);
+
 /* Prints the sentence and ends the process. */
 void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 

@@ -120,8 +120,10 @@ static void compare(const struct subject *s)
 	fill(arguments, s->low, s->high);
 	check(s, arguments);
 	for (int round = 0; round < ROUNDS; round++) {
-		uint64_t begin = clock_monotonic_ns();
+		uint64_t begin;
 
+		rest();
+		begin = clock_monotonic_ns();
 		for (int i = 0; i < PASSES; i++)
 			sink = (double)s->ours(arguments);
 		series_add(&ours, per_call(begin));

@@ -73,9 +73,12 @@ void bench_scan(void)
 	for (uint32_t i = 0; i < PEERS; i++)
 		add_peer(&p, i);
 	for (int round = 0; round <= ROUNDS; round++) {
-		uint64_t begin = clock_monotonic_ns();
-		uint32_t judged = scan(&p.store, begin);
+		uint64_t begin;
+		uint32_t judged;
 
+		rest();
+		begin = clock_monotonic_ns();
+		judged = scan(&p.store, begin);
 		if (judged != PEERS)
 			die("scan: %u of %d peers were judged", judged, PEERS);
 		if (round)

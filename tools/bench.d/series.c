@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "bench.h"
 
@@ -34,6 +35,11 @@ double series_median_over(const struct series *a, const struct series *b)
 	for (size_t i = 0; i < a->n; i++)
 		difference.values[i] = a->values[i] - b->values[i];
 	return series_at(&difference, 0.5);
+}
+
+void rest(void)
+{
+	usleep(5000);
 }
 
 void die(const char *format, ...)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "io/error.h"
 #include "io/options.h"
@@ -43,5 +44,14 @@ struct command {
 /* Finds the COMMAND (an unambiguous beginning of its name will do) and runs it; `help` prints the table. */
 int command_run(struct kphi_cli *cli, const char *object, const struct command *commands, size_t n, int argc,
 		char **argv);
+
+/*
+ * Ends the command's document. Returns the exit code, having said why if standard output did not take it.
+ */
+int command_finish(struct out *o);
+
+/* Prints what `write` writes; under JSON as the one document {"help": "..."}. Returns the exit code. */
+int command_help(const struct kphi_cli *cli, void (*write)(FILE *to, const void *context),
+		 const void *context);
 
 #endif

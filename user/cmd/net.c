@@ -42,7 +42,9 @@ static int read_ports(struct session *s, uint8_t ports[KPHI_PORT_BYTES])
 
 	if (fd >= 0)
 		close(fd);
-	return err ? why(&s->why, err, "%s: cannot read: %s", path, why_errno(err)) : 0;
+	return err ? why(&s->why, err, "%s: cannot read: %s%s%s", path, why_errno(err),
+			 why_denied(err) ? "; " : "", why_denied(err) ?: "")
+		   : 0;
 }
 
 static bool is_native(const uint8_t *ports, uint32_t port)
@@ -109,7 +111,7 @@ static int net_attach(struct kphi_cli *cli, struct args *args)
 	out_open_object(o, NULL);
 	say_attachment(o, &a);
 	out_close_object(o);
-	return out_finish(o) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+	return command_finish(o);
 }
 
 static int any_left(const struct attachment *a, void *context)
@@ -173,7 +175,7 @@ static int net_detach(struct kphi_cli *cli, struct args *args)
 	out_open_object(o, NULL);
 	out_string(o, "detached", "detached", c.device);
 	out_close_object(o);
-	return out_finish(o) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+	return command_finish(o);
 }
 
 static int say_row(const struct attachment *a, void *context)
@@ -238,8 +240,7 @@ static int net_show(struct kphi_cli *cli, struct args *args)
 	say_ports(o, ports, KPHI_PORT_RULE, "rule_ports", "rule port");
 	say_counters(o, &s.store);
 	out_close_object(o);
-	if (out_finish(o))
-		exit = KPHI_EXIT_FAILED;
+	exit = command_finish(o);
 	exit = exit ? exit : session_result(&s, err);
 	session_end(&s);
 	return exit;

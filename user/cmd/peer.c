@@ -130,7 +130,7 @@ static int say_done(struct kphi_cli *cli, const char *what, const char *name)
 	out_open_object(o, NULL);
 	out_string(o, what, what, name);
 	out_close_object(o);
-	return out_finish(o) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+	return command_finish(o);
 }
 
 /* Whose identity is it already? */

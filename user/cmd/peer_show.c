@@ -165,7 +165,7 @@ static int show_all(struct kphi_cli *cli, const struct session *s)
 		out_close_row(o);
 	}
 	out_close_table(o);
-	if (out_finish(o))
+	if (command_finish(o))
 		return KPHI_EXIT_FAILED;
 	if (busy)
 		warn("%u peers were being written all the time and are left out", busy);
@@ -204,7 +204,7 @@ static int show_one(struct kphi_cli *cli, const struct session *s, const char *n
 	out_open_object(o, NULL);
 	say_peer(o, &v, true);
 	out_close_object(o);
-	if (out_finish(o))
+	if (command_finish(o))
 		return KPHI_EXIT_FAILED;
 	return view_is_suspect(&v) && cli->exit_status ? KPHI_EXIT_SUSPECT : KPHI_EXIT_OK;
 }
@@ -301,7 +301,7 @@ int peer_window(struct kphi_cli *cli, struct args *args)
 	memcpy(v.peer.name, name, sizeof(v.peer.name));
 	o = out_new(stdout, cli->mode);
 	say_window(o, &v, ring);
-	exit = out_finish(o) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+	exit = command_finish(o);
 end:
 	free(ring);
 	session_end(&s);

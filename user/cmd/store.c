@@ -65,7 +65,7 @@ static int store_show(struct kphi_cli *cli, struct args *args)
 	out_duration(o, "age_ns", "age", clock_monotonic_ns() - h->created_ns);
 	out_close_object(o);
 	session_end(&s);
-	return out_finish(o) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+	return command_finish(o);
 }
 
 static int store_make(struct kphi_cli *cli, struct args *args)
@@ -116,7 +116,7 @@ static int store_purge(struct kphi_cli *cli, struct args *args)
 	out_open_object(o, NULL);
 	out_string(o, "purged", "purged", c.abi ? c.abi : KPHI_ABI);
 	out_close_object(o);
-	return out_finish(o) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+	return command_finish(o);
 }
 
 int cmd_store(struct kphi_cli *cli, int argc, char **argv)

@@ -33,35 +33,60 @@ static bool own_mount_namespace(void)
 	       self.st_ino != init.st_ino;
 }
 
-static int mount_default(struct why *w)
+/* Mounting and unmounting happen one at a time: two bpffs, one over the other, would be two stores. */
+static int lock_run(void)
 {
-	if (own_mount_namespace())
-		return why(w, -EINVAL,
-			   "%s: not mounting a bpffs here: this process has a mount namespace of its own "
-			   "(`ip netns exec` "
-			   "makes one), and the store would vanish with it. Enter network namespaces with "
-			   "`nsenter --net=...`, "
-			   "run `kphi store create` outside first, or name a bpffs with --pin DIR",
-			   PIN_ROOT_DEFAULT);
+	int fd = open("/run", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0)
+		flock(fd, LOCK_EX);
+	return fd;
+}
+
+static int mount_locked(struct why *w)
+{
 	if ((mkdir("/run/kphi", 0755) && errno != EEXIST) ||
 	    (mkdir(PIN_ROOT_DEFAULT, 0750) && errno != EEXIST))
 		return why(w, -errno, "%s: cannot make the directory: %s%s", PIN_ROOT_DEFAULT,
 			   strerror(errno), geteuid() ? ". Run it as root" : "");
-	if (mount("bpf", PIN_ROOT_DEFAULT, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0750"))
+	if (!on_bpffs(PIN_ROOT_DEFAULT) &&
+	    mount("bpf", PIN_ROOT_DEFAULT, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0750"))
 		return why(w, -errno,
 			   "%s: cannot mount a bpffs: %s. Mount one elsewhere and name it with --pin DIR",
 			   PIN_ROOT_DEFAULT, strerror(errno));
 	return 0;
 }
 
-static int make_named(const char *root, struct why *w)
+static int mount_default(struct why *w)
+{
+	int run, err;
+
+	if (own_mount_namespace())
+		return why(w, -EINVAL,
+			   "%s: not mounting a bpffs here: this process has a mount namespace of its own "
+			   "(`ip netns exec` makes one), and the store would vanish with it. Enter network "
+			   "namespaces with `nsenter --net=...`, run `kphi store create` outside first, or "
+			   "name a bpffs with --pin DIR",
+			   PIN_ROOT_DEFAULT);
+	run = lock_run();
+	err = mount_locked(w);
+	if (run >= 0)
+		close(run);
+	return err;
+}
+
+/* Somebody else may make the same directory at this moment: then it is theirs. */
+static int make_named(struct pin *p, struct why *w)
 {
 	char copy[PIN_PATH];
 
-	snprintf(copy, sizeof(copy), "%s", root);
-	if (access(root, F_OK) && on_bpffs(dirname(copy)) && mkdir(root, 0750))
-		return why(w, -errno, "%s: cannot make the directory: %s", root, strerror(errno));
-	return 0;
+	snprintf(copy, sizeof(copy), "%s", p->root);
+	if (!access(p->root, F_OK) || !on_bpffs(dirname(copy)))
+		return 0;
+	p->made = !mkdir(p->root, 0750);
+	if (p->made || errno == EEXIST)
+		return 0;
+	return why(w, -errno, "%s: cannot make the directory: %s", p->root, strerror(errno));
 }
 
 int pin_open(struct pin *p, const char *root, bool create, struct why *w)
@@ -75,7 +100,7 @@ int pin_open(struct pin *p, const char *root, bool create, struct why *w)
 	snprintf(p->store, sizeof(p->store), "%.*s/" ABI_PREFIX KPHI_ABI, PIN_PATH - 64, p->root);
 
 	if (create && !on_bpffs(p->root))
-		err = p->ours ? mount_default(w) : make_named(p->root, w);
+		err = p->ours ? mount_default(w) : make_named(p, w);
 	if (err)
 		return err;
 	if (access(p->root, X_OK) && errno == EACCES)
@@ -84,7 +109,7 @@ int pin_open(struct pin *p, const char *root, bool create, struct why *w)
 			   p->root);
 	if (on_bpffs(p->root))
 		return 0;
-	if (p->ours || access(p->root, F_OK))
+	if (!create && (p->ours || access(p->root, F_OK)))
 		return why(w, -ENOENT,
 			   "%s: there is no store yet. `kphi net attach dev NAME`, `kphi peer add` and `kphi "
 			   "store create` make one",
@@ -94,12 +119,23 @@ int pin_open(struct pin *p, const char *root, bool create, struct why *w)
 		   p->root, p->root);
 }
 
+/* While one waited for the lock, a purge may have unmounted what it is a lock on. */
+static bool lock_is_on_root(const struct pin *p)
+{
+	struct stat locked, root;
+
+	return on_bpffs(p->root) && !fstat(p->lock, &locked) && !stat(p->root, &root) &&
+	       locked.st_dev == root.st_dev && locked.st_ino == root.st_ino;
+}
+
 int pin_lock(struct pin *p, struct why *w)
 {
 	p->lock = open(p->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (p->lock < 0 || flock(p->lock, LOCK_EX))
 		return why(w, -errno, "%s: cannot lock the store: %s%s", p->root, strerror(errno),
 			   geteuid() ? ". Run it as root" : "");
+	if (!lock_is_on_root(p))
+		return why(w, -EAGAIN, "%s: the store was purged this very moment. Try again", p->root);
 	return 0;
 }
 
@@ -165,7 +201,7 @@ static int remove_tree(int parent, const char *name)
 int pin_purge(struct pin *p, const char *abi, struct why *w)
 {
 	char folder[64];
-	int err;
+	int run, err;
 
 	snprintf(folder, sizeof(folder), ABI_PREFIX "%.15s", abi ? abi : KPHI_ABI);
 	err = remove_tree(p->lock, folder);
@@ -173,9 +209,15 @@ int pin_purge(struct pin *p, const char *abi, struct why *w)
 		return why(w, err, "%s/%s: cannot unpin: %s", p->root, folder, why_errno(err));
 	if (!p->ours)
 		return 0;
-	/* Somebody may be waiting for the lock, or another ABI may live here: then the mount stays. */
-	pin_close(p);
-	if (!pin_other_abi(p, folder) && !umount(p->root) && !rmdir(p->root))
+	/*
+	 * Under the lock, lest the store that somebody makes next goes with the mount; detached, because the
+	 * lock is held on it. Where a store of any ABI is left, so is the mount.
+	 */
+	run = lock_run();
+	if (!pin_has_store(p) && !pin_other_abi(p, folder) && !umount2(p->root, MNT_DETACH) &&
+	    !rmdir(p->root))
 		rmdir("/run/kphi");
+	if (run >= 0)
+		close(run);
 	return 0;
 }

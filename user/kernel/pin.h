@@ -22,6 +22,7 @@ struct pin {
 	char store[PIN_PATH]; /* ROOT/abi-... of this binary */
 	int lock; /* descriptor of the locked root, or -1 */
 	bool ours; /* the default root, which kphi mounts and unmounts itself */
+	bool made; /* a root that this command has made */
 };
 
 /*

@@ -140,7 +140,7 @@ int store_create(struct pin *p, const struct store_size *size, const char *group
 		return why(w, -EIO, "cannot tell how many CPUs this host may have: %s", why_errno(cpus));
 	header.cpus = cpus;
 	err = make_store(p, &header, gid, w);
-	if (!err && p->ours && chown(p->root, 0, gid))
+	if (!err && (p->ours || p->made) && chown(p->root, 0, gid))
 		err = why(w, -errno, "%s: cannot give it to the group: %s", p->root, strerror(errno));
 	return err;
 }

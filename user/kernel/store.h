@@ -53,7 +53,7 @@ int store_read_ring(const struct store *s, uint32_t slot, struct kphi_record *re
 /* The sum of one counter over all CPUs. */
 uint64_t store_count(const struct store *s, enum kphi_counter which);
 
-/* The slot of the peer with this name, or -1. */
+/* The slot of the peer with this name, or -1. One that is busy is found by a glance. */
 int64_t store_find(const struct store *s, const char *name);
 
 #endif

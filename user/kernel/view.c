@@ -88,11 +88,11 @@ int64_t store_find(const struct store *s, const char *name)
 	struct kphi_peer peer;
 
 	for (uint32_t slot = 0; slot < s->header->peers; slot++) {
-		/* A glance without a copy rules out almost every slot; the copy decides. */
+		/* A glance without a copy rules out almost every slot; the copy decides, if it can be had. */
 		if (s->records[slot].state == KPHI_FREE || strncmp(s->peers[slot].name, name, KPHI_NAME_SIZE))
 			continue;
-		if (!store_read(s, slot, &record, &peer) && record.state != KPHI_FREE &&
-		    !strcmp(peer.name, name))
+		if (store_read(s, slot, &record, &peer) ||
+		    (record.state != KPHI_FREE && !strcmp(peer.name, name)))
 			return slot;
 	}
 	return -1;

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Reading a store that is no map but memory of the test's own, so that it can be caught in the middle of a
+ * change. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "kernel/store.h"
+
+#define PEERS  4
+#define WINDOW 8
+
+static struct memory {
+	struct kphi_store header;
+	struct kphi_peer peers[PEERS];
+	struct kphi_record records[PEERS];
+	uint64_t windows[PEERS][WINDOW];
+	struct kphi_counters counters[3];
+} memory;
+
+static const struct store store = {
+	.header = &memory.header,
+	.peers = memory.peers,
+	.records = memory.records,
+	.windows = memory.windows[0],
+	.counters = memory.counters,
+};
+
+static int fresh_memory(void **state)
+{
+	(void)state;
+	memset(&memory, 0, sizeof(memory));
+	memory.header = (struct kphi_store){.peers = PEERS, .window = WINDOW, .cpus = 3};
+	return 0;
+}
+
+static void move_in(uint32_t slot, const char *name)
+{
+	memory.records[slot].state = KPHI_UP;
+	memory.records[slot].version = 2;
+	snprintf(memory.peers[slot].name, KPHI_NAME_SIZE, "%s", name);
+}
+
+static void peers_are_found_by_their_whole_name(void **state)
+{
+	char longest[KPHI_NAME_SIZE];
+
+	(void)state;
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	move_in(1, "db");
+	move_in(2, "db1");
+	move_in(3, longest);
+	assert_int_equal(store_find(&store, "db1"), 2);
+	assert_int_equal(store_find(&store, "db"), 1);
+	assert_int_equal(store_find(&store, "d"), -1);
+	assert_int_equal(store_find(&store, "db11"), -1);
+	assert_int_equal(store_find(&store, ""), -1);
+	assert_int_equal(store_find(&store, longest), 3);
+	memory.records[2].state = KPHI_FREE;
+	assert_int_equal(store_find(&store, "db1"), -1);
+}
+
+/* A name must not seem free because its peer beats all the time: two peers would come to share it. */
+static void a_busy_peer_is_found_and_not_read(void **state)
+{
+	struct kphi_record record;
+	uint64_t ring[WINDOW];
+
+	(void)state;
+	move_in(1, "db1");
+	assert_int_equal(store_read(&store, 1, &record, NULL), 0);
+	memory.records[1].version = 3;
+	assert_int_equal(store_read(&store, 1, &record, NULL), -EBUSY);
+	assert_int_equal(store_read_ring(&store, 1, &record, ring), -EBUSY);
+	assert_int_equal(store_find(&store, "db1"), 1);
+	assert_int_equal(store_find(&store, "db2"), -1);
+}
+
+static void record_and_settings_are_copied_together(void **state)
+{
+	struct kphi_record record;
+	struct kphi_peer peer;
+
+	(void)state;
+	move_in(3, "web");
+	memory.records[3].beats = 77;
+	memory.records[3].load_average = 5;
+	assert_int_equal(store_read(&store, 3, &record, &peer), 0);
+	assert_memory_equal(&record, &memory.records[3], sizeof(record));
+	assert_memory_equal(&peer, &memory.peers[3], sizeof(peer));
+	assert_int_equal(store_read(&store, 0, &record, NULL), 0);
+	assert_int_equal(record.state, KPHI_FREE);
+}
+
+/* However full the ring and wherever its next place: oldest first. Beyond the end is the beginning (a retuned
+ * ring). */
+static void rings_are_read_oldest_first(void **state)
+{
+	(void)state;
+	move_in(2, "ring");
+	for (uint64_t i = 0; i < WINDOW; i++)
+		memory.windows[2][i] = 100 + i;
+	for (uint32_t n = 0; n <= WINDOW; n++) {
+		for (uint32_t next = 0; next <= WINDOW; next++) {
+			uint64_t ring[WINDOW] = {0};
+			struct kphi_record record;
+
+			memory.records[2].window.n = n;
+			memory.records[2].window.next = next;
+			assert_int_equal(store_read_ring(&store, 2, &record, ring), 0);
+			for (uint32_t k = 0; k < n; k++)
+				assert_int_equal(ring[k], 100 + (next + WINDOW - n + k) % WINDOW);
+		}
+	}
+}
+
+static void counters_are_summed_over_the_cpus(void **state)
+{
+	(void)state;
+	for (uint64_t cpu = 0; cpu < 3; cpu++)
+		memory.counters[cpu].count[KPHI_COUNT_no_rule] = 1 << cpu;
+	assert_int_equal(store_count(&store, KPHI_COUNT_no_rule), 7);
+	assert_int_equal(store_count(&store, KPHI_COUNT_beat), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(peers_are_found_by_their_whole_name, fresh_memory),
+		cmocka_unit_test_setup(a_busy_peer_is_found_and_not_read, fresh_memory),
+		cmocka_unit_test_setup(record_and_settings_are_copied_together, fresh_memory),
+		cmocka_unit_test_setup(rings_are_read_oldest_first, fresh_memory),
+		cmocka_unit_test_setup(counters_are_summed_over_the_cpus, fresh_memory),
+	};
+
+	return cmocka_run_group_tests_name("view", tests, NULL, NULL);
+}
