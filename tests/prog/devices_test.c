@@ -281,6 +281,42 @@ static void vanish_and_return(void **state)
 	assert_int_equal(check(), 0);
 }
 
+static struct kphi_record overdue_on(const char *device)
+{
+	struct kphi_record r = heard_on(device, NULL);
+
+	r.last_ns = clock_monotonic_ns() - 3 * r.window.interval_ns;
+	return r;
+}
+
+/* A verdict does not wait for the check of the second, nor for news that have not been read. */
+static void made_sure_of(void **state)
+{
+	struct kphi_record r = overdue_on("eth0"), punctual = overdue_on("eth0");
+	uint64_t before_ns;
+	struct why w;
+
+	(void)state;
+	punctual.last_ns = clock_monotonic_ns() + 1000000000;
+	ip("link set far0 down");
+	assert_int_equal(hearing(&punctual).blind, CAUSE_NONE);
+	assert_int_equal(hearing(&r).blind, CAUSE_CARRIER);
+	assert_said("");
+	usleep(10000);
+	before_ns = clock_monotonic_ns();
+	ip("link set far0 up");
+	usleep(10000);
+	assert_int_equal(hearing(&r).blind, CAUSE_NONE);
+	assert_true(hearing(&r).since_ns >= before_ns); /* though nobody was told that it had been deaf */
+
+	assert_int_equal(attach_detach(&t.pin, "eth0", &w), 0);
+	usleep(10000);
+	assert_int_equal(hearing(&r).blind, CAUSE_HOOK);
+	assert_int_equal(check(), 1);
+	dispatch();
+	assert_said("hook begun eth0");
+}
+
 /* Without a loop that attaches, the news is at least not lost. */
 static void vanish_for_good(void **state)
 {
@@ -391,10 +427,10 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
-		CASE(carrier),  CASE(set_down),    CASE(deaf_at_the_start), CASE(attach_time),
-		CASE(robbed),   CASE(detached),    CASE(vanish_and_return), CASE(vanish_for_good),
-		CASE(two_ways), CASE(unknown_way), CASE(members),           CASE(overrun),
-		CASE(purged),
+		CASE(carrier),         CASE(set_down), CASE(deaf_at_the_start), CASE(attach_time),
+		CASE(robbed),          CASE(detached), CASE(vanish_and_return), CASE(made_sure_of),
+		CASE(vanish_for_good), CASE(two_ways), CASE(unknown_way),       CASE(members),
+		CASE(overrun),         CASE(purged),
 	};
 
 	load_quiet();

@@ -9,39 +9,7 @@
 #include <unistd.h>
 
 #include "kernel/clock.h"
-#include "kernel/links.h"
-
-#define ALIASES 16 /* of one device, the latest ones */
-
-struct device {
-	char name[IFNAMSIZ]; /* its latest one */
-	uint64_t netns;
-	uint32_t ifindex; /* its latest one */
-	/* Other numbers under which beats by this device are recorded: those it had before it vanished and
-	 * returned, and its members' (native XDP on a bond runs on these). */
-	uint32_t alias[ALIASES], aliases;
-	enum attach_mode mode;
-	bool here;
-	uint32_t round; /* of the listing that found the pin of its link */
-	bool pinned; /* kphi means to be attached: the pin of its link is there */
-	bool alive; /* and the link says that the program is on a device */
-	bool present; /* rtnetlink knows its number */
-	bool no_carrier; /* carrier is gone, or set down; as it was, while it is not present */
-	bool set_down;
-	bool said_hook, said_carrier; /* what was announced as lost */
-	uint64_t since_ns; /* that it is deaf, or hears */
-};
-
-struct devices {
-	struct pin pin;
-	struct links *links; /* rtnetlink */
-	struct device *list;
-	uint32_t count;
-	uint32_t round; /* listings so far */
-	bool upset; /* a device vanished or returned: the pinned links are to be asked */
-	int (*reattach)(void *context, const char *device, enum attach_mode mode);
-	void *context;
-};
+#include "kernel/devices_state.h"
 
 /* --- one device --- */
 
@@ -55,7 +23,7 @@ static bool carrier_lost(const struct device *v)
 	return v->here && v->no_carrier;
 }
 
-static enum event_cause deafness(const struct device *v)
+enum event_cause device_deafness(const struct device *v)
 {
 	if (hook_lost(v))
 		return CAUSE_HOOK;
@@ -74,7 +42,7 @@ static const char *carrier_reason(const struct device *v)
 	return v->set_down ? "the device is set down" : "the device has no carrier";
 }
 
-static bool has_alias(const struct device *v, uint32_t ifindex)
+bool device_has_alias(const struct device *v, uint32_t ifindex)
 {
 	for (uint32_t i = 0; i < ALIASES && i < v->aliases; i++)
 		if (v->alias[i] == ifindex)
@@ -84,7 +52,7 @@ static bool has_alias(const struct device *v, uint32_t ifindex)
 
 static void add_alias(struct device *v, uint32_t ifindex)
 {
-	if (!has_alias(v, ifindex))
+	if (!device_has_alias(v, ifindex))
 		v->alias[v->aliases++ % ALIASES] = ifindex;
 }
 
@@ -244,6 +212,34 @@ static int attach_returned(struct devices *d, uint64_t now_ns)
 	return attached ? list_links(d, now_ns) : 0;
 }
 
+/* --- since when --- */
+
+static void keep_time(struct devices *d, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < d->count; i++) {
+		struct device *v = &d->list[i];
+		bool deaf = device_deafness(v) != CAUSE_NONE;
+
+		if (v->deaf == deaf)
+			continue;
+		v->deaf = deaf;
+		v->since_ns = now_ns;
+		d->changed = true;
+	}
+}
+
+void devices_make_sure(struct devices *d, uint64_t now_ns)
+{
+	if (now_ns < d->sure_ns + DEVICES_SURE_NS)
+		return;
+	d->sure_ns = now_ns;
+	for (uint32_t i = 0; i < d->count; i++)
+		if (d->list[i].here && d->list[i].present)
+			links_ask(d->links, d->list[i].ifindex, on_news, d);
+	list_links(d, now_ns);
+	keep_time(d, now_ns);
+}
+
 /* --- telling --- */
 
 struct telling {
@@ -269,27 +265,22 @@ static void tell(const struct telling *t, const struct device *v, enum event_typ
 	t->event(t->context, &e);
 }
 
-/* Announces what has changed of one device. Is it another one for those who listen by it? */
-static bool settle(struct device *v, const struct telling *t)
+/* Announces what has changed; how long it has been so is known already. Returns whether anybody's hearing
+ * has. */
+static int tell_all(struct devices *d, const struct telling *t)
 {
-	bool was_deaf = v->said_hook || v->said_carrier;
-	bool hook = hook_lost(v), carrier = carrier_lost(v);
+	int changed = d->changed;
 
-	if (was_deaf != (hook || carrier))
-		v->since_ns = t->now_ns;
-	tell(t, v, EVENT_carrier, carrier, &v->said_carrier,
-	     carrier ? carrier_reason(v) : "the carrier is back");
-	tell(t, v, EVENT_hook, hook, &v->said_hook,
-	     hook ? hook_reason(v) : "the program is on the device again");
-	return was_deaf != (hook || carrier);
-}
+	for (uint32_t i = 0; i < d->count; i++) {
+		struct device *v = &d->list[i];
+		bool hook = hook_lost(v), carrier = carrier_lost(v);
 
-static int settle_all(struct devices *d, const struct telling *t)
-{
-	int changed = 0;
-
-	for (uint32_t i = 0; i < d->count; i++)
-		changed |= settle(&d->list[i], t);
+		tell(t, v, EVENT_carrier, carrier, &v->said_carrier,
+		     carrier ? carrier_reason(v) : "the carrier is back");
+		tell(t, v, EVENT_hook, hook, &v->said_hook,
+		     hook ? hook_reason(v) : "the program is on the device again");
+	}
+	d->changed = false;
 	return changed;
 }
 
@@ -301,7 +292,8 @@ int devices_check(struct devices *d, uint64_t now_ns, void (*event)(void *contex
 
 	d->upset = false;
 	err = err ? err : attach_returned(d, now_ns);
-	return err ? err : settle_all(d, &t);
+	keep_time(d, now_ns);
+	return err ? err : tell_all(d, &t);
 }
 
 int devices_dispatch(struct devices *d, uint64_t now_ns,
@@ -314,101 +306,10 @@ int devices_dispatch(struct devices *d, uint64_t now_ns,
 		err = ask_all(d);
 	if (err)
 		return err;
-	return d->upset ? devices_check(d, now_ns, event, context) : settle_all(d, &t);
-}
-
-/* --- hearing --- */
-
-/* All devices of one number: two network namespaces may each have one. */
-struct ears {
-	bool known, open;
-	enum event_cause deaf; /* if not open */
-	uint64_t since_ns; /* if open: the earliest */
-};
-
-static void add_ear(struct ears *e, const struct device *v)
-{
-	enum event_cause deaf = deafness(v);
-
-	e->known = true;
-	if (deaf) {
-		e->deaf = deaf;
-		return;
-	}
-	if (!e->open || v->since_ns < e->since_ns)
-		e->since_ns = v->since_ns;
-	e->open = true;
-}
-
-static struct ears ears_at(const struct devices *d, uint32_t ifindex)
-{
-	struct ears e = {0};
-
-	for (uint32_t i = 0; i < d->count; i++)
-		if (d->list[i].ifindex == ifindex)
-			add_ear(&e, &d->list[i]);
-	for (uint32_t i = 0; !e.known && i < d->count; i++)
-		if (has_alias(&d->list[i], ifindex))
-			add_ear(&e, &d->list[i]);
-	return e;
-}
-
-/* A peer nobody has heard yet may be behind any device. */
-static struct engine_hearing hearing_anything(const struct devices *d)
-{
-	struct engine_hearing h = {CAUSE_HOOK, 0};
-	bool open = false;
-
-	for (uint32_t i = 0; i < d->count; i++) {
-		const struct device *v = &d->list[i];
-
-		if (!v->pinned)
-			continue;
-		if (deafness(v)) {
-			h.blind = open ? h.blind : deafness(v);
-			continue;
-		}
-		open = true;
-		h.blind = CAUSE_NONE;
-		h.since_ns = v->since_ns > h.since_ns ? v->since_ns : h.since_ns;
-	}
-	return h;
-}
-
-static bool any_pinned(const struct devices *d)
-{
-	for (uint32_t i = 0; i < d->count; i++)
-		if (d->list[i].pinned)
-			return true;
-	return false;
-}
-
-/* As of its last beat: how long it has been silent must not change by which way it used to come. */
-static bool lately_elsewhere(const struct kphi_record *r)
-{
-	return r->other_device &&
-	       (!r->window.interval_ns || r->other_ns + DEVICES_LATELY * r->window.interval_ns >= r->last_ns);
-}
-
-struct engine_hearing devices_hearing(const struct devices *d, const struct kphi_record *r, uint64_t now_ns)
-{
-	struct engine_hearing h = {CAUSE_NONE, 0};
-	struct ears e, other;
-
-	(void)now_ns;
-	if (r->state == KPHI_WAITING || !any_pinned(d))
-		return hearing_anything(d);
-	e = ears_at(d, r->device);
-	other = lately_elsewhere(r) ? ears_at(d, r->other_device) : e;
-	if (!e.known || !other.known)
-		return h;
-	if (!e.open && !other.open)
-		h.blind = e.deaf;
-	else if (e.open && other.open)
-		h.since_ns = e.since_ns < other.since_ns ? e.since_ns : other.since_ns;
-	else
-		h.since_ns = e.open ? e.since_ns : other.since_ns;
-	return h;
+	if (d->upset)
+		return devices_check(d, now_ns, event, context);
+	keep_time(d, now_ns);
+	return tell_all(d, &t);
 }
 
 /* --- life --- */
@@ -416,6 +317,7 @@ struct engine_hearing devices_hearing(const struct devices *d, const struct kphi
 struct devices *devices_new(const struct pin *pin, struct why *w)
 {
 	struct devices *d = calloc(1, sizeof(*d));
+	uint64_t now_ns = clock_monotonic_ns();
 	int err;
 
 	if (!d) {
@@ -430,9 +332,11 @@ struct devices *devices_new(const struct pin *pin, struct why *w)
 		    strerror(errno));
 		goto failed;
 	}
-	err = list_links(d, clock_monotonic_ns());
-	if (!err)
+	err = list_links(d, now_ns);
+	if (!err) {
+		keep_time(d, now_ns);
 		return d;
+	}
 	why(w, err, "cannot tell what devices are attached: %s", why_errno(err));
 failed:
 	devices_free(d);
@@ -469,7 +373,7 @@ uint32_t devices_count(const struct devices *d)
 struct devices_view devices_view(const struct devices *d, uint32_t i)
 {
 	const struct device *v = &d->list[i];
-	enum event_cause deaf = deafness(v);
+	enum event_cause deaf = device_deafness(v);
 
 	return (struct devices_view){
 		.name = v->name,

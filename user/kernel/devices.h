@@ -62,9 +62,13 @@ int devices_check(struct devices *d, uint64_t now_ns, void (*event)(void *contex
  * attached; a record that names a device nobody knows anything about is not blind, unless nothing is attached
  * at all. since_ns: on the devices that do hear, the time from which they do without a gap: the earliest of
  * them for a peer that was heard, the latest for one that was not (it may be behind any of them).
+ *
+ * If the peer is overdue, or not heard yet, what is known of the devices is made sure of first: a verdict
+ * does not wait for news that is a second late. It is asked at most every DEVICES_SURE_NS; events of what is
+ * found come with the next devices_check().
  */
-struct engine_hearing devices_hearing(const struct devices *d, const struct kphi_record *record,
-				      uint64_t now_ns);
+#define DEVICES_SURE_NS 5000000ULL
+struct engine_hearing devices_hearing(struct devices *d, const struct kphi_record *record, uint64_t now_ns);
 
 /* One device, for display and metrics. */
 struct devices_view {

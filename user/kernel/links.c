@@ -11,7 +11,8 @@
 #define ROOM 32768 /* what the kernel itself takes for one part of a dump */
 
 struct links {
-	struct mnl_socket *socket;
+	struct mnl_socket *socket; /* news */
+	struct mnl_socket *asking;
 	char room[ROOM];
 };
 
@@ -62,14 +63,18 @@ static struct mnl_socket *open_socket(int flags, unsigned int groups)
 
 struct links *links_open(void)
 {
-	struct links *l = malloc(sizeof(*l));
+	struct links *l = calloc(1, sizeof(*l));
+	int err;
 
 	if (!l)
 		return NULL;
 	l->socket = open_socket(SOCK_NONBLOCK, RTMGRP_LINK);
-	if (l->socket)
+	l->asking = l->socket ? open_socket(0, 0) : NULL;
+	if (l->asking)
 		return l;
-	free(l);
+	err = errno;
+	links_close(l);
+	errno = err;
 	return NULL;
 }
 
@@ -77,7 +82,10 @@ void links_close(struct links *l)
 {
 	if (!l)
 		return;
-	mnl_socket_close(l->socket);
+	if (l->socket)
+		mnl_socket_close(l->socket);
+	if (l->asking)
+		mnl_socket_close(l->asking);
 	free(l);
 }
 
@@ -103,17 +111,48 @@ int links_read(struct links *l, void (*each)(void *context, const struct link_ne
 	}
 }
 
-static int ask(struct mnl_socket *socket, char *room)
+/* `ifindex` 0: all of them. */
+static int request(struct mnl_socket *socket, char *room, uint32_t ifindex)
 {
 	struct nlmsghdr *message = mnl_nlmsg_put_header(room);
 	struct ifinfomsg *info;
 
 	message->nlmsg_type = RTM_GETLINK;
-	message->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+	message->nlmsg_flags = ifindex ? NLM_F_REQUEST : NLM_F_REQUEST | NLM_F_DUMP;
 	info = mnl_nlmsg_put_extra_header(message, sizeof(*info));
 	info->ifi_family = AF_UNSPEC;
+	info->ifi_index = (int)ifindex;
 	mnl_attr_put_u32(message, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
 	return mnl_socket_sendto(socket, message, message->nlmsg_len) < 0 ? -errno : 0;
+}
+
+static ssize_t receive(struct mnl_socket *socket, char *room)
+{
+	ssize_t size;
+
+	do
+		size = mnl_socket_recvfrom(socket, room, ROOM);
+	while (size < 0 && errno == EINTR);
+	return size < 0 ? -errno : size;
+}
+
+int links_ask(struct links *l, uint32_t ifindex, void (*each)(void *context, const struct link_news *news),
+	      void *context)
+{
+	struct link_news gone = {.ifindex = ifindex, .name = "", .gone = true};
+	struct reader r = {each, context};
+	int err = request(l->asking, l->room, ifindex);
+	ssize_t size = err ? err : receive(l->asking, l->room);
+
+	if (size < 0)
+		return (int)size;
+	/* One answer or one error, and neither is the end of a dump. */
+	if (mnl_cb_run(l->room, (size_t)size, 0, mnl_socket_get_portid(l->asking), take_message, &r) >= 0)
+		return 0;
+	if (errno != ENODEV)
+		return -errno;
+	each(context, &gone);
+	return 0;
 }
 
 int links_dump(void (*each)(void *context, const struct link_news *news), void *context)
@@ -121,17 +160,17 @@ int links_dump(void (*each)(void *context, const struct link_news *news), void *
 	struct mnl_socket *socket = open_socket(0, 0);
 	struct reader r = {each, context};
 	char *room = malloc(ROOM);
-	int err = socket && room ? ask(socket, room) : -errno;
+	int err = socket && room ? request(socket, room, 0) : -errno;
 	int more = MNL_CB_OK;
 
 	while (!err && more > MNL_CB_STOP) {
-		ssize_t size = mnl_socket_recvfrom(socket, room, ROOM);
+		ssize_t size = receive(socket, room);
 
-		if (size < 0 && errno == EINTR)
-			continue;
-		more = size < 0 ? MNL_CB_ERROR
-				: mnl_cb_run(room, (size_t)size, 0, mnl_socket_get_portid(socket),
-					     take_message, &r);
+		if (size < 0)
+			err = (int)size;
+		else
+			more = mnl_cb_run(room, (size_t)size, 0, mnl_socket_get_portid(socket), take_message,
+					  &r);
 		if (more == MNL_CB_ERROR)
 			err = -errno;
 	}
