@@ -141,7 +141,8 @@ their_cable() {
 	ok "their cable in: trusted" eventually 5 has 2 '.type == "trust"'
 }
 
-# What `bpftool link detach` does, behind our back; and removing the pin.
+# The program taken from eth0 behind our back. The two peers there beat so often that they would be convicted before the
+# check that comes once a second, and are too few to be held as correlated.
 hook_lost() { # HOW COMMAND...
 	local how=$1 began
 
@@ -151,26 +152,22 @@ hook_lost() { # HOW COMMAND...
 	"$@" > /dev/null
 	ok "$how: noticed" eventually 3 has 1 '.type == "hook" and .cause == "begun"'
 	between "$how: within a second (ms)" $(($(now_ms) - began)) 0 1250
-	ok "$how: those behind it are blind" eventually 2 has 3 '.type == "blind" and .cause == "hook"'
-	is "$how: these three" "$(of_peers blind)" "far1 far2 far3"
+	ok "$how: those behind it are blind" eventually 2 has 2 '.type == "blind" and .cause == "hook"'
+	is "$how: these two" "$(of_peers blind)" "near1 near2"
 	sleep 1.5
-	is "$how: nobody puts it back in secret" "$(device b eth1 state)" "$(device_after "$how")"
-	in_ns b kphi net attach dev eth1 > /dev/null 2>&1
-	ok "$how: attached by hand: sighted" eventually 3 has 3 '.type == "sighted"'
+	is "$how: nobody puts it back in secret" "$(device b eth0 state)" gone
+	in_ns b kphi net attach dev eth0 > /dev/null 2>&1
+	ok "$how: attached by hand: sighted" eventually 3 has 2 '.type == "sighted"'
 	well "$how"
-}
-
-device_after() {
-	[ "$1" = "pin removed" ] || [ "$1" = "net detach" ] || { echo gone && return; }
-	echo gone
+	is "$how: nobody was held either" "$(of_peers hold)" ""
 }
 
 link_detach() {
-	bpftool link detach id "$(device b eth1 link_id)"
+	bpftool link detach id "$(device b eth0 link_id)"
 }
 
 remove_pin() {
-	rm "$(device b eth1 pin)"
+	rm "$(device b eth0 pin)"
 }
 
 # The device of near1 and near2 is deleted and made anew, under the same name.
@@ -186,7 +183,7 @@ vanishes_and_returns() {
 	ok "returned: attached again" eventually 5 has 1 '.type == "hook" and .cause == "ended"'
 	is "returned: there it is" "$(device b eth0 state)" attached
 	ok "returned: both are sighted" eventually 5 has 2 '.type == "sighted"'
-	meet eth0 10.0.0.2
+	in_ns a ip neigh flush dev eth0 # it has another address on the cable
 	well "returned"
 	is "returned: one device of that name" "$(kphi -j net show | jq '[.devices[] | select(.device == "eth0")] | length')" 1
 }
@@ -202,5 +199,5 @@ dies_meanwhile
 their_cable
 hook_lost "link detached" link_detach
 hook_lost "pin removed" remove_pin
-hook_lost "net detach" in_ns b kphi net detach dev eth1
+hook_lost "net detach" in_ns b kphi net detach dev eth0
 vanishes_and_returns
