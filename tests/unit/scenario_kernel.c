@@ -23,29 +23,29 @@ static struct kphi_tick ticks[SCENARIO_CPUS];
 #define bpf_get_smp_processor_id()    kernel_cpu
 #define bpf_timer_init(timer, map, clock)
 
-static int bpf_timer_start(int *timer, uint64_t after_ns, uint64_t flags)
+static int bpf_timer_start(const int *timer, uint64_t after_ns, uint64_t flags)
 {
 	(void)flags;
-	kernel->cpu[(struct timer *)timer - timers].timer_ns = kernel->now_ns + after_ns;
+	kernel->cpu[(const struct timer *)timer - timers].timer_ns = kernel->now_ns + after_ns;
 	return 0;
 }
 
-static void bpf_timer_cancel(int *timer)
+static void bpf_timer_cancel(const int *timer)
 {
-	kernel->cpu[(struct timer *)timer - timers].timer_ns = UINT64_MAX;
+	kernel->cpu[(const struct timer *)timer - timers].timer_ns = UINT64_MAX;
 }
 
 typedef int (*timer_callback)(void *map, uint32_t *cpu, struct timer *v);
 static timer_callback tick_callback;
 
-static int bpf_timer_set_callback(int *timer, timer_callback callback)
+static int bpf_timer_set_callback(const int *timer, timer_callback callback)
 {
 	(void)timer;
 	tick_callback = callback;
 	return 0;
 }
 
-#include "../../bpf/tick.h"
+#include "../bpf/tick.h"
 
 void kernel_begin(struct world *w)
 {

@@ -18,7 +18,7 @@ static const char *wrong(const struct script *s, const struct line *l, const cha
 
 bool word_is(const struct line *l, uint32_t at, const char *word)
 {
-	return at < l->words && !strcmp(l->word[at], word);
+	return at < l->words && l->word[at] && !strcmp(l->word[at], word);
 }
 
 bool word_time(const char *word, int64_t *ns)

@@ -87,9 +87,9 @@ struct engine;
 struct engine *engine_new(const struct engine_config *config, const struct engine_host *host, uint32_t slots);
 void engine_free(struct engine *e);
 
-/* Before the first look: a verdict of the daemon's last life. Consumer bits are those of the present
- * configuration. */
-void engine_recall(struct engine *e, uint32_t slot, const struct kphi_verdict *verdict);
+/* Before the first look: the verdict of the daemon's last life on the slot. Consumer bits are those of the
+ * present configuration. */
+void engine_recall(struct engine *e, uint32_t index, const struct kphi_verdict *v);
 
 /* A changed configuration: what has not changed is not announced again. `map[i]`: the old consumer's new
  * index, or -1. False if there is no memory: the old one stays in force. */
@@ -97,7 +97,7 @@ bool engine_configure(struct engine *e, const struct engine_config *config, cons
 		      uint64_t now_ns);
 
 /* Look at one slot; at all that is due. */
-void engine_look(struct engine *e, uint32_t slot, uint64_t now_ns);
+void engine_look(struct engine *e, uint32_t index, uint64_t now_ns);
 void engine_advance(struct engine *e, uint64_t now_ns);
 
 /*

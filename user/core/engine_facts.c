@@ -14,7 +14,6 @@ static void new_life(struct look *l)
 		tell(l, EVENT_restart, CAUSE_NONE);
 		look_release(l, UINT32_MAX, CAUSE_RESTART);
 		look_trust(l, UINT32_MAX, CAUSE_RESTART);
-		s->hold_ns = 0;
 		s->state = KPHI_UP; /* if it has left or is down, that is this life's news */
 	}
 	s->epoch = l->record.epoch;
@@ -27,7 +26,7 @@ static void reset(struct look *l)
 
 	FOR_EACH_BIT(c, l->slot->suspects)
 	{
-		if (l->record.since_ns > look_suspicion(l, c)->heard_ns)
+		if (l->record.since_ns > look_suspicion(l, c)->from_ns)
 			older |= 1U << c;
 	}
 	look_trust(l, older, CAUSE_RESET);

@@ -6,15 +6,6 @@
 #include "core/fixed.h"
 #include "core/silence.h"
 
-uint64_t hold_bound_ns(const struct look *l)
-{
-	const struct slot *s = l->slot;
-
-	if (!s->hold_ns || s->hold_from_ns != l->from_ns)
-		return UINT64_MAX;
-	return later(s->hold_ns, l->e->config.hold_max_ns);
-}
-
 /* --- grace --- */
 
 static uint64_t interval_ns(const struct look *l)
@@ -75,17 +66,12 @@ static struct grace_span grace_after_stalls(const struct look *l)
 
 struct grace_span hold_grace(const struct look *l)
 {
-	const struct slot *s = l->slot;
 	uint64_t open = silence_open_stall_ns(l->tick, l->now_ns);
 	struct grace_span g;
 
-	if (l->now_ns >= hold_bound_ns(l))
-		return (struct grace_span){0};
 	if (open && open >= kphi_min_std(&l->record.window, &l->peer))
 		return (struct grace_span){.until_ns = later(l->now_ns, ENGINE_RECHECK_NS)};
 	g = grace_after_stalls(l);
-	if (s->hold_from_ns == l->from_ns && s->grace_bound_ns && g.until_ns > s->grace_bound_ns)
-		g.until_ns = s->grace_bound_ns;
 	return l->now_ns < g.until_ns ? g : (struct grace_span){0};
 }
 

@@ -23,7 +23,7 @@ void look_release(struct look *l, uint32_t mask, enum event_cause cause)
 	mask &= look_held(l);
 	FOR_EACH_BIT(c, mask)
 	{
-		tell_consumer(l, EVENT_release, cause, c, l->slot->hold_ns);
+		tell_consumer(l, EVENT_release, cause, c, look_suspicion(l, c)->since_ns);
 	}
 	/* Fewer are overdue now: those that are held for being many may have to be judged. */
 	if (l->slot->correlated & mask)
@@ -86,7 +86,7 @@ static void convict(struct look *l, uint32_t mask, enum event_cause cause)
 
 	FOR_EACH_BIT(c, mask)
 	{
-		*look_suspicion(l, c) = (struct suspicion){.since_ns = l->now_ns, .heard_ns = heard_ns(l)};
+		*look_suspicion(l, c) = (struct suspicion){.since_ns = l->now_ns, .from_ns = heard_ns(l)};
 		if (!(s->suspects & ~l->e->shadows))
 			s->suspect_ns = l->now_ns;
 		s->suspects |= 1U << c;
@@ -105,7 +105,7 @@ static void recover(struct look *l)
 	{
 		const struct consumer *consumer = &l->e->config.consumer[c];
 
-		if (l->record.last_ns <= look_suspicion(l, c)->heard_ns)
+		if (l->record.last_ns <= look_suspicion(l, c)->from_ns)
 			continue;
 		if (l->judged ? phi <= consumer->clear && phi < consumer->suspect
 			      : l->silence_ns < infant_ns(l))
@@ -118,21 +118,44 @@ static void recover(struct look *l)
 
 /* What there is against this host, as far as it was asked for. */
 struct evidence {
-	bool bound; /* this silence has been held as long as any may be */
 	bool correlated; /* or has just been */
 	uint64_t correlated_until_ns; /* 0: it still is, and will be checked again */
 	struct grace_span grace;
 };
 
+/* What this consumer knows of this silence; NULL: it has never withheld anything about it. */
+static struct suspicion *held_before(const struct look *l, uint32_t c)
+{
+	struct suspicion *s = look_suspicion(l, c);
+
+	return s->since_ns && s->from_ns == l->from_ns ? s : NULL;
+}
+
+/* When this consumer has held this silence for long enough. */
+static uint64_t bound_ns(const struct look *l, uint32_t c)
+{
+	const struct suspicion *s = held_before(l, c);
+
+	return s ? later(s->since_ns, l->e->config.hold_max_ns) : UINT64_MAX;
+}
+
+/* Until when stalls hold this consumer; 0: they do not. New ones do not extend the grace beyond its bound. */
+static uint64_t grace_ns(const struct look *l, uint32_t c, const struct grace_span *grace)
+{
+	const struct suspicion *s = held_before(l, c);
+
+	if (grace->begin_ns && s && s->grace_bound_ns && s->grace_bound_ns < grace->until_ns)
+		return s->grace_bound_ns > l->now_ns ? s->grace_bound_ns : 0;
+	return grace->until_ns;
+}
+
 static void hold(struct look *l, uint32_t c, enum event_cause cause)
 {
 	struct slot *s = l->slot;
 
-	if (!s->hold_ns || s->hold_from_ns != l->from_ns) {
-		s->hold_ns = l->now_ns;
-		s->hold_from_ns = l->from_ns;
-		s->grace_bound_ns = 0;
-	}
+	if (!held_before(l, c))
+		*look_suspicion(l, c) = (struct suspicion){.since_ns = l->now_ns, .from_ns = l->from_ns};
+	s->hold_from_ns = l->from_ns;
 	if (cause == CAUSE_STALL) {
 		s->stalled |= 1U << c;
 	} else {
@@ -140,19 +163,34 @@ static void hold(struct look *l, uint32_t c, enum event_cause cause)
 		hold_recheck_at(l->e, l->now_ns + ENGINE_RECHECK_NS);
 	}
 	if (!(s->flags & SLOT_RECALLED && s->published == KPHI_VERDICT_HELD))
-		tell_consumer(l, EVENT_hold, cause, c, s->hold_ns);
+		tell_consumer(l, EVENT_hold, cause, c, look_suspicion(l, c)->since_ns);
 }
 
 /* A hold keeps its cause as long as that lasts, so that two causes at once do not make it flicker. */
 static enum event_cause withheld(const struct look *l, uint32_t c, const struct evidence *against)
 {
-	if (against->bound)
+	if (l->now_ns >= bound_ns(l, c))
 		return CAUSE_NONE;
 	if (l->slot->correlated & 1U << c && against->correlated)
 		return CAUSE_CORRELATED;
-	if (against->grace.until_ns)
+	if (grace_ns(l, c, &against->grace))
 		return CAUSE_STALL;
 	return against->correlated && l->e->config.consumer[c].correlated ? CAUSE_CORRELATED : CAUSE_NONE;
+}
+
+/* When to judge again what is held now. */
+static void look_at_end_of_hold(struct look *l, uint32_t c, const struct evidence *against)
+{
+	struct suspicion *s = look_suspicion(l, c);
+
+	if (l->slot->stalled & 1U << c) {
+		if (!s->grace_bound_ns && against->grace.begin_ns)
+			s->grace_bound_ns = later(against->grace.begin_ns, hold_grace_most_ns(l));
+		look_again_at(l, grace_ns(l, c, &against->grace));
+	} else if (against->correlated_until_ns) {
+		look_again_at(l, against->correlated_until_ns);
+	}
+	look_again_at(l, bound_ns(l, c));
 }
 
 static void resolve_one(struct look *l, uint32_t c, bool due, enum event_cause cause,
@@ -165,17 +203,13 @@ static void resolve_one(struct look *l, uint32_t c, bool due, enum event_cause c
 							   : CAUSE_NONE;
 
 	if (was && was != now)
-		look_release(l, bit, against->bound ? CAUSE_BOUND : was);
+		look_release(l, bit, l->now_ns >= bound_ns(l, c) ? CAUSE_BOUND : was);
 	if (due && now && was != now)
 		hold(l, c, now);
 	if (due && !now)
 		convict(l, bit, cause);
-	if (l->slot->stalled & bit)
-		look_again_at(l, against->grace.until_ns);
-	if (l->slot->correlated & bit && against->correlated_until_ns)
-		look_again_at(l, against->correlated_until_ns);
 	if (look_held(l) & bit)
-		look_again_at(l, hold_bound_ns(l));
+		look_at_end_of_hold(l, c, against);
 }
 
 /* Those that are held are judged again by the recheck, all by one count; only who is not needs one now. */
@@ -193,29 +227,21 @@ static void find_correlated(const struct look *l, uint32_t due, struct evidence 
 /* Consumers in `due` would suspect the peer now. Do they, or does the evidence turn against this host? */
 static void resolve(struct look *l, uint32_t due, enum event_cause cause)
 {
-	struct slot *s = l->slot;
-	struct evidence against = {0};
-	uint32_t wanted = due | look_held(l), believers = s->correlated;
+	struct evidence against = {.grace = hold_grace(l)};
+	uint32_t wanted = due | look_held(l), believers = l->slot->correlated;
 
-	if (!wanted)
-		return;
-	against.bound = l->now_ns >= hold_bound_ns(l);
-	if (!against.bound) {
-		against.grace = hold_grace(l);
-		FOR_EACH_BIT(c, wanted)
-		{
-			if (!against.grace.until_ns && l->e->config.consumer[c].correlated)
-				believers |= 1U << c;
-		}
-		if (cause == CAUSE_SILENCE && believers)
-			find_correlated(l, due, &against);
+	FOR_EACH_BIT(c, wanted)
+	{
+		if (l->e->config.consumer[c].correlated && !grace_ns(l, c, &against.grace) &&
+		    l->now_ns < bound_ns(l, c))
+			believers |= 1U << c;
 	}
+	if (cause == CAUSE_SILENCE && believers)
+		find_correlated(l, due, &against);
 	FOR_EACH_BIT(c, wanted)
 	{
 		resolve_one(l, c, due & 1U << c, cause, &against);
 	}
-	if (s->stalled && !s->grace_bound_ns && against.grace.begin_ns)
-		s->grace_bound_ns = later(against.grace.begin_ns, hold_grace_most_ns(l));
 }
 
 /* --- states --- */
@@ -257,7 +283,7 @@ static void judge_up(struct look *l)
 	}
 	if (l->muted || s->blind)
 		l->overdue = due;
-	else
+	else if (due | look_held(l))
 		resolve(l, due, CAUSE_SILENCE);
 }
 
@@ -287,7 +313,7 @@ static void judge_waiting(struct look *l)
 		return;
 	}
 	grace = hold_grace(l);
-	if (grace.until_ns)
+	if (grace.until_ns && l->now_ns < later(deadline, l->e->config.hold_max_ns))
 		look_again_at(l, grace.until_ns);
 	else if (s->never_ns != l->record.since_ns) {
 		s->never_ns = l->record.since_ns;

@@ -34,7 +34,7 @@ void engine_recall(struct engine *e, uint32_t index, const struct kphi_verdict *
 	FOR_EACH_BIT(c, s->suspects)
 	{
 		e->suspicion[(size_t)index * e->config.consumers + c] =
-			(struct suspicion){.since_ns = v->since_ns, .heard_ns = v->since_ns};
+			(struct suspicion){.since_ns = v->since_ns, .from_ns = v->since_ns};
 	}
 	if (index >= e->used)
 		e->used = index + 1;
@@ -105,10 +105,10 @@ static void recognise(struct look *l)
 		s->blind = (uint8_t)(l->hearing.blind ? l->hearing.blind : CAUSE_CARRIER);
 	if (s->state == KPHI_WAITING && s->suspects)
 		s->never_ns = l->record.since_ns;
-	if (s->published == KPHI_VERDICT_HELD) {
-		s->hold_ns = s->since_ns;
-		s->hold_from_ns = l->from_ns;
-	}
+	if (s->published == KPHI_VERDICT_HELD)
+		for (uint32_t c = 0; c < l->e->config.consumers; c++)
+			if (!(s->suspects & 1U << c))
+				*look_suspicion(l, c) = (struct suspicion){s->since_ns, l->from_ns, 0};
 	s->flags |= SLOT_CONFIGURE;
 }
 

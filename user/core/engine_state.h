@@ -47,8 +47,7 @@ struct slot {
 	uint64_t retuned;
 	uint64_t never_ns; /* record.since_ns for which never_heard was announced; 0: none */
 	uint64_t sight_ns, sight_stalled_ns; /* hearing.since_ns, and stalled_total_ns at that time */
-	uint64_t hold_ns, hold_from_ns; /* first hold of this silence, and when the silence began */
-	uint64_t grace_bound_ns; /* stalls do not hold this silence any longer; 0: they never have */
+	uint64_t hold_from_ns; /* when the silence began that is held */
 	uint32_t generation;
 	uint32_t cares; /* consumers that care about it */
 	uint32_t suspects, stalled, correlated; /* consumers that suspect; whose suspicion is held, and why */
@@ -59,11 +58,13 @@ struct slot {
 	uint8_t flags; /* enum slot_flag */
 };
 
-/* One consumer's suspicion of one peer. */
+/* One consumer's suspicion of one peer, or, while it does not suspect it, what it knows of having withheld
+ * one. */
 struct suspicion {
-	uint64_t since_ns; /* latched: `now` of the first conviction */
-	uint64_t heard_ns; /* the arrival (waiting: the add or reset) that it followed: only a later one ends
-			      it */
+	uint64_t since_ns; /* latched: `now` of the first conviction; first hold of this silence */
+	uint64_t from_ns; /* the arrival (waiting: the add or reset) before it: only a later one ends it; when
+			     the silence began that was held */
+	uint64_t grace_bound_ns; /* stalls do not hold this silence any longer; 0: they never have */
 };
 
 struct engine {
@@ -165,8 +166,6 @@ struct grace_span {
 
 struct grace_span hold_grace(const struct look *l);
 uint64_t hold_grace_most_ns(const struct look *l); /* how long a grace may last */
-uint64_t hold_bound_ns(const struct look *l); /* when this silence has been held for long enough; UINT64_MAX:
-						 it has not been held yet */
 bool hold_correlated(struct engine *e, uint64_t now_ns);
 /* When what was silent together returns, it does so one after the other: until then each is given the time in
  * which its beat is not overdue. */

@@ -148,7 +148,7 @@ static void recite(struct look *l)
 	FOR_EACH_BIT(c, look_held(l))
 	{
 		tell_consumer(l, EVENT_hold, s->stalled & 1U << c ? CAUSE_STALL : CAUSE_CORRELATED, c,
-			      s->hold_ns);
+			      look_suspicion(l, c)->since_ns);
 	}
 	FOR_EACH_BIT(c, s->suspects)
 	{

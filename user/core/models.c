@@ -149,8 +149,8 @@ void threshold_prepare_model(struct threshold *t, q32_t phi, uint8_t model)
 void threshold_prepare(struct threshold *t, q32_t phi)
 {
 	*t = (struct threshold){.phi = phi};
-	for (uint8_t model = 0; model < KPHI_MODELS; model++)
-		threshold_prepare_model(t, phi, model);
+	for (unsigned model = 0; model < KPHI_MODELS; model++)
+		threshold_prepare_model(t, phi, (uint8_t)model);
 }
 
 uint64_t estimate_silence_at(const struct kphi_estimate *e, const struct threshold *t)
