@@ -10,7 +10,7 @@
 SOCKET=$WORK/event.sock
 FILE=$WORK/kphi.yaml
 PEERS=(db1 db2 db3 db4 db5)
-CONSUMERS="  - {name: page, suspect: 8, clear: 4, exec: 'cat >> $WORK/executed'}
+CONSUMERS="  - {name: page, suspect: 8, clear: 4, exec: 'cat >> $WORK/executed', exec_burst: 100}
   - {name: low, suspect: 3, clear: 1, peers: ['db*']}
   - {name: shade, suspect: 5, shadow: yes}"
 
@@ -231,7 +231,7 @@ is "... and is an event" "$(value again '.type == "config"' cause)" null
 PEERS+=(db6)
 write_file "  - {name: new, suspect: 20, clear: 4, peers: [db2]}
   - {name: low, suspect: 3, clear: 1, peers: ['db*']}
-  - {name: page, suspect: 8, clear: 4, exec: 'cat >> $WORK/executed; exit 3'}"
+  - {name: page, suspect: 8, clear: 4, exec: 'cat >> $WORK/executed; exit 3', exec_burst: 100}"
 beat db6
 ok "a good file is applied" kphi run reload socket "$SOCKET"
 like "... and described" "$(value again '.type == "config"' detail)" "3 consumers; 6 peers: 1 added, 0 changed, 5 as they were"
@@ -328,7 +328,22 @@ sleep 0.3
 ip link add late0 netns "${namespaces[a]}" type veth peer name late1 netns "${namespaces[b]}"
 ok "a device that appears is attached" eventually 5 has late 1 '.type == "config" and .cause == "begun"'
 like "... and listed" "$(in_ns a "$KPHI" --pin "$KPHI_PIN" -j net show | jq -r '.devices[].device' | sort | xargs)" "eth0 late0"
+ip -n "${namespaces[a]}" link del late0
+ok "a device that vanishes is noticed" eventually 5 has late 1 '.type == "hook" and .cause == "begun" and .subject == "late0"'
+ip link add late0 netns "${namespaces[a]}" type veth peer name late1 netns "${namespaces[b]}"
+ok "... and attached again when it returns" \
+	eventually 8 has late 2 '.type == "config" and .cause == "begun" and (.detail | startswith("late0: attached now"))'
+is "... which never held up the loop" "$(counts late '.type == "loop_late"')" 0
 ok "reload under systemd" kphi run reload socket "$SOCKET"
 ok "RELOADING" grep -q '^RELOADING=1' "$(log_of notify)"
 stop unit
 ok "STOPPING" eventually 5 grep -q '^STOPPING=1' "$(log_of notify)"
+
+# --- the store goes -----------------------------------------------------------------------------------------------------
+
+run last
+ok "the store is purged" kphi store purge
+ok "the daemon ends with it" eventually 5 gone "$(pid_of last)"
+like "... and says why" "$(grep -v '^{' "$(log_of last)")" "the store was purged"
+stop last
+is "... with exit status 1" "$stopped" 1

@@ -152,10 +152,12 @@ static int execute(const struct plan *p, struct why *w)
 	struct apply *a = p->a;
 	struct kphi_peer *fresh = calloc((size_t)p->wanted_count + 1, sizeof(*fresh));
 	uint32_t slot = 0;
-	int err = fresh ? 0 : why(w, -ENOMEM, "no memory for %u peers", p->wanted_count);
+	int err = 0;
 
+	if (!fresh)
+		return why(w, -ENOMEM, "no memory for %u peers", p->wanted_count);
 	/* What is stored of them goes with them. */
-	for (uint32_t i = 0; !err && i < p->wanted_count; i++) {
+	for (uint32_t i = 0; i < p->wanted_count; i++) {
 		fresh[i] = *p->wanted[i];
 		keep_mute(p, &fresh[i]);
 	}

@@ -146,7 +146,9 @@ void attacher_free(struct attacher *a)
 {
 	if (!a)
 		return;
-	while (a->list)
-		work_remove(a->list);
+	for (struct work *w = a->list, *next; w; w = next) {
+		next = w->next;
+		work_free(w);
+	}
 	free(a);
 }

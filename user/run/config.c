@@ -196,9 +196,11 @@ static int take_all(struct config *config, struct check *c, const char *text, si
 	int err = yaml_tree_new(&c->tree, text, size, &line, why, sizeof(why));
 
 	err = err ? err : raw_load(&raw, c->tree, text, size, &line, why, sizeof(why));
-	if (!err && !raw)
-		err = refuse(-EINVAL, why, sizeof(why),
-			     "nothing is configured here: write `devices`, `peers` and `consumers`");
+	if (!err && !raw) {
+		refuse(0, why, sizeof(why),
+		       "nothing is configured here: write `devices`, `peers` and `consumers`");
+		err = -EINVAL;
+	}
 	if (err == -EINVAL)
 		refuse(err, c->why, CONFIG_WHY_SIZE, "%.512s:%u: %s", c->file, line, why);
 	if (err)

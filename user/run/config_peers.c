@@ -185,18 +185,18 @@ static int refuse_twin(const struct config *config, const struct check *c, const
 
 static int check_twins(const struct config *config, const struct check *c)
 {
-	const struct kphi_peer **sorted = calloc(config->peers_count + 1, sizeof(*sorted));
+	const struct kphi_peer **sorted = calloc(config->peers_count + 1, sizeof(const struct kphi_peer *));
 	int err = 0;
 
 	if (!sorted)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < config->peers_count; i++)
 		sorted[i] = &config->peers[i];
-	qsort(sorted, config->peers_count, sizeof(*sorted), by_name_then_place);
+	qsort(sorted, config->peers_count, sizeof(const struct kphi_peer *), by_name_then_place);
 	for (uint32_t i = 1; !err && i < config->peers_count; i++)
 		if (!strcmp(sorted[i - 1]->name, sorted[i]->name))
 			err = refuse_twin(config, c, sorted[i - 1], sorted[i], "name");
-	qsort(sorted, config->peers_count, sizeof(*sorted), by_identity);
+	qsort(sorted, config->peers_count, sizeof(const struct kphi_peer *), by_identity);
 	for (uint32_t i = 1; !err && i < config->peers_count; i++)
 		if (!memcmp(&sorted[i - 1]->id, &sorted[i]->id, sizeof(sorted[i]->id)))
 			err = refuse_twin(config, c, sorted[i - 1], sorted[i], "identity");

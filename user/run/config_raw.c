@@ -173,7 +173,7 @@ static void explain_key(const struct yaml_path *path, const char *key, char *why
 	size_t n = 0;
 	int which;
 
-	for (; fields[n].key && n < sizeof(names) / sizeof(*names); n++)
+	for (; n < sizeof(names) / sizeof(*names) && fields[n].key; n++)
 		names[n] = fields[n].key;
 	which = keyword_match(key, names, n, choices, sizeof(choices));
 	if (which >= 0)

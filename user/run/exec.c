@@ -242,8 +242,10 @@ void exec_free(struct exec *x)
 {
 	if (!x)
 		return;
-	while (x->jobs)
-		job_remove(x->jobs);
+	for (struct job *j = x->jobs, *next; j; j = next) {
+		next = j->next;
+		job_free(j);
+	}
 	free(x);
 }
 

@@ -22,4 +22,18 @@ static inline void lateness_add(struct lateness *l, uint64_t late_ns)
 		l->worst_ns = late_ns;
 }
 
+/* So late, at most, was this share of them (parts per million): the upper limit of its bucket, or the worst.
+ */
+static inline uint64_t lateness_quantile_ns(const struct lateness *l, uint32_t ppm)
+{
+	uint64_t wanted = l->count * ppm / 1000000, seen = 0;
+
+	for (unsigned int i = 0; i < LATENESS_BUCKETS - 1; i++) {
+		seen += l->bucket[i];
+		if (seen > wanted)
+			return 2ULL << i < l->worst_ns ? 2ULL << i : l->worst_ns;
+	}
+	return l->worst_ns;
+}
+
 #endif

@@ -4,10 +4,13 @@
  * waits for it: verdicts are kept fresh, changes by other commands found, lost hints repaired, devices and
  * ticks looked at.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 
+#include "io/error.h"
 #include "kernel/clock.h"
 #include "run/daemon.h"
 
@@ -42,8 +45,11 @@ static void try_absent_devices(struct daemon *d)
 
 	if (!d->absent)
 		return;
-	if (apply_devices(&a, &w))
+	if (apply_devices(&a, &w)) {
+		/* Said once: it will be no better in a second. The next reload tries again. */
 		daemon_say_config(d, false, w.text);
+		a.absent = 0;
+	}
 	d->absent = a.absent;
 }
 
@@ -69,12 +75,36 @@ static void tell_systemd(struct daemon *d)
 	sd_notifyf(0, "STATUS=%s", status);
 }
 
+/* `kphi store purge`: what we have mapped is nobody's any more, and will hear nothing. */
+static bool store_is_gone(const struct daemon *d)
+{
+	struct stat ours, there;
+
+	return fstat(d->lock, &ours) || stat(d->pin.store, &there) || ours.st_ino != there.st_ino ||
+	       ours.st_dev != there.st_dev;
+}
+
+static void end_with_store(struct daemon *d)
+{
+	static const char sentence[] =
+		"the store was purged, so there is nobody to watch. Start `kphi run` again to "
+		"make a new one";
+
+	daemon_say_config(d, false, sentence);
+	fail("%s: %s", d->pin.store, sentence);
+	sd_event_exit(d->loop, -ESTALE);
+}
+
 void daemon_round(struct daemon *d, uint64_t now_ns)
 {
 	take_part(d, now_ns);
 	if (++d->part < d->parts)
 		return;
 	d->part = 0;
+	if (store_is_gone(d)) {
+		end_with_store(d);
+		return;
+	}
 	look_at_devices(d, now_ns);
 	engine_observe_ticks(d->engine, d->store.ticks, d->store.header->cpus, now_ns);
 	if (engine_unsettled(d->engine))

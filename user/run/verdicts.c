@@ -53,7 +53,9 @@ struct kphi_verdict verdicts_read(const struct verdicts *v, uint32_t slot)
 {
 	struct kphi_verdict verdict = v->map[slot];
 
-	return verdict.version & 1 ? (struct kphi_verdict){.token = verdict.token} : verdict;
+	if (verdict.version & 1)
+		verdict = (struct kphi_verdict){.token = verdict.token};
+	return verdict;
 }
 
 uint64_t verdicts_token(const struct verdicts *v)
