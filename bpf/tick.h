@@ -60,7 +60,7 @@ static int tick(void *map __attribute__((unused)), uint32_t *cpu, struct timer *
 	uint64_t now_ns = bpf_ktime_get_ns(), gap_ns, keep_ns;
 	struct kphi_tick *t = bpf_map_lookup_elem(&ticks, cpu);
 
-	if (!t)
+	if (!t || !t->last_ns) /* stopped meanwhile */
 		return 0;
 	gap_ns = now_ns - t->last_ns;
 	if (gap_ns > t->worst_ns)
@@ -79,7 +79,10 @@ static int tick(void *map __attribute__((unused)), uint32_t *cpu, struct timer *
 		return 0;
 	}
 	t->last_ns = now_ns;
-	tick_start(v);
+	if (tick_start(v)) { /* better no guard than one that takes its own end for a stall */
+		t->last_ns = 0;
+		t->program = 0;
+	}
 	return 0;
 }
 

@@ -141,7 +141,7 @@ static bool world_causes(struct cause *c, enum kphi_counter which, uint32_t slot
 {
 	struct kphi_record r = world_record(&world, slot);
 	const struct kphi_slot nowhere = {.slot = UINT32_MAX};
-	struct kphi_tick tick = {.stall_end_ns = clock_monotonic_ns()};
+	struct kphi_tick tick = {.stall_end_ns = clock_monotonic_ns(), .stall_length_ns = SECOND};
 	const struct kphi_peer rule = {.id = {.kind = KPHI_ID_RULE, .protocol = 17, .port = 3784}};
 	const uint32_t cpu = 0;
 

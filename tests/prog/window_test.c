@@ -225,6 +225,7 @@ static void disturb(struct mirror *m, int *slow)
 	tick.stalled_total_ns += random_below(&m->random, MS);
 	/* Long enough ago that its burst is nearly drained. */
 	tick.stall_end_ns = clock_monotonic_ns() - KPHI_CLEAN_MIN_NS + random_below(&m->random, 200 * US);
+	tick.stall_length_ns = MS * 1000; /* no peer can say that this is nothing to it */
 	assert_int_equal(bpf_map_update_elem(load_map_fd(world.skeleton, "ticks"), &zero, &tick, BPF_ANY), 0);
 }
 
