@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../net/lib.sh"
 
 AT_ONCE=20
-KILLS=90
+KILLS=60
 DEFAULT=/run/kphi/bpf
 
 mount -t tmpfs -o mode=755 tmpfs /run
@@ -92,7 +92,7 @@ stampede() {
 }
 
 wrong=""
-for ((round = 0; round < 40; round++)); do
+for ((round = 0; round < 25; round++)); do
 	wrong+=$(stampede)
 done
 is "however close they come: one bpffs, one store, four peers" "$wrong" ""

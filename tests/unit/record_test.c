@@ -313,10 +313,72 @@ static void a_million_messages(void **state)
 		assert_true(met[all[i]] > 500);
 }
 
+/* --- the edges that chance does not meet --- */
+
+static const struct kphi_peer usual = {.interval_ns = 200 * MS};
+
+/* A record that was heard once, at `last`. */
+static void heard_at(struct kphi_record *r, uint64_t last)
+{
+	memset(r, 0, sizeof(*r));
+	r->state = KPHI_UP;
+	r->last_ns = last;
+	kphi_window_begin(&r->window, &usual);
+}
+
+static void equal_stamps_are_an_interval_of_nothing(void **state)
+{
+	struct kphi_beat b = {.type = KPHI_WIRE_BEAT, .now_ns = 1000 * MS};
+	uint64_t ring[WINDOW];
+	struct kphi_record r;
+	uint32_t notes;
+
+	(void)state;
+	heard_at(&r, 1000 * MS);
+	assert_int_equal(kphi_record_take(&r, &usual, ring, WINDOW, &b, &notes), KPHI_COUNT_beat);
+	assert_int_equal(notes, 0);
+	assert_int_equal(r.window.n, 1);
+	assert_int_equal(ring[0], 0);
+	b.now_ns--;
+	assert_int_equal(kphi_record_take(&r, &usual, ring, WINDOW, &b, &notes), KPHI_COUNT_beat);
+	assert_int_equal(notes, KPHI_NOTE(stamp_inverted));
+	assert_int_equal(r.last_ns, 1000 * MS);
+}
+
+/* An interval is learned if it began an interval of the peer's, or 100 ms, after the stall: that instant
+ * included. */
+static void learning_resumes_when_the_stall_is_drained(void **state)
+{
+	static const struct {
+		uint64_t interval, began, learned;
+	} cases[] = {
+		{200 * MS, 1200 * MS, 1}, {200 * MS, 1200 * MS - 1, 0},
+		{20 * MS, 1100 * MS, 1},  {20 * MS, 1100 * MS - 1, 0},
+		{0, 1100 * MS, 1},        {0, 1100 * MS - 1, 0},
+	};
+	struct kphi_beat b = {.type = KPHI_WIRE_BEAT, .now_ns = 1210 * MS, .stall_end_ns = 1000 * MS};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		uint64_t ring[WINDOW];
+		struct kphi_record r;
+		uint32_t notes;
+
+		heard_at(&r, cases[i].began);
+		r.window.interval_ns = cases[i].interval;
+		kphi_record_take(&r, &usual, ring, WINDOW, &b, &notes);
+		assert_int_equal(r.window.n, cases[i].learned);
+		assert_int_equal(notes, cases[i].learned ? 0 : KPHI_NOTE(unlearned));
+		assert_int_equal(r.last_ns, b.now_ns);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_million_messages),
+		cmocka_unit_test(equal_stamps_are_an_interval_of_nothing),
+		cmocka_unit_test(learning_resumes_when_the_stall_is_drained),
 	};
 
 	return cmocka_run_group_tests_name("record", tests, NULL, NULL);
