@@ -229,23 +229,22 @@ static int index_store(struct index *index, const struct store *s)
 	return err;
 }
 
-static int say_conflict(const char *path, const struct kphi_peer *p, uint32_t line, const struct known *name,
-			const struct known *id)
+/* `other` has the name, or else the identity, of `p`. */
+static int say_conflict(const char *path, const struct kphi_peer *p, uint32_t line, const struct known *other)
 {
-	if (name && name->line)
-		fail("%s: line %u: %s: a peer of that name stands in line %u already. Nothing was restored",
-		     path, line, p->name, name->line);
+	bool name = !strcmp(other->peer->name, p->name);
+
+	if (other->line)
+		fail("%s: line %u: %s: %s stands in line %u already. Nothing was restored", path, line,
+		     p->name, name ? "a peer of that name" : "its identity", other->line);
 	else if (name)
 		fail("%s: line %u: %s: a peer of that name, but with another identity, is in the store. "
 		     "Nothing was "
 		     "restored",
 		     path, line, p->name);
-	else if (id->line)
-		fail("%s: line %u: %s: its identity stands in line %u already. Nothing was restored", path,
-		     line, p->name, id->line);
 	else
 		fail("%s: line %u: %s: its identity belongs to %s in the store. Nothing was restored", path,
-		     line, p->name, id->peer->name);
+		     line, p->name, other->peer->name);
 	return KPHI_EXIT_FAILED;
 }
 
@@ -256,13 +255,14 @@ static int compare(const char *path, struct saved_store *saved, struct index *in
 		const struct kphi_peer *p = &saved->peers[i].peer;
 		const struct known *name = look_up(&index->names, p, by_name);
 		const struct known *id = look_up(&index->ids, p, by_id);
+		const struct known *other = name ? name : id;
 
 		if (name && name == id && !name->line) {
 			saved->peers[i].peer.name[0] = '\0';
 			continue;
 		}
-		if (name || id)
-			return say_conflict(path, p, FIRST_LINE + i, name, name ? NULL : id);
+		if (other)
+			return say_conflict(path, p, FIRST_LINE + i, other);
 		if (remember(index, p, FIRST_LINE + i)) {
 			fail("no memory for %u peers", saved->count);
 			return KPHI_EXIT_FAILED;
@@ -323,8 +323,10 @@ static int add_all(struct session *s, struct saved_store *saved, uint32_t fresh)
 {
 	uint32_t *slots = calloc((size_t)fresh + 1, sizeof(*slots));
 	uint32_t slot = 0, added = 0;
-	int err = slots ? 0 : why(&s->why, -ENOMEM, "no memory for %u peers", fresh);
+	int err = 0;
 
+	if (!slots)
+		return session_result(s, why(&s->why, -ENOMEM, "no memory for %u peers", fresh));
 	for (uint32_t i = 0; !err && i < saved->count; i++) {
 		struct saved_peer *p = &saved->peers[i];
 
@@ -335,7 +337,7 @@ static int add_all(struct session *s, struct saved_store *saved, uint32_t fresh)
 		if (!err)
 			slots[added++] = slot;
 	}
-	if (err && slots)
+	if (err)
 		take_back(s, slots, added);
 	free(slots);
 	return session_result(s, err);
