@@ -83,12 +83,10 @@ bool engine_configure(struct engine *e, const struct engine_config *config, cons
 	for (uint32_t i = 0; i < e->used; i++) {
 		struct slot *s = &e->slot[i];
 
-		FOR_EACH_BIT(c, s->suspects)
-		{
+		for (uint32_t c = 0; c < before; c++)
 			if (map[c] >= 0)
 				moved[(size_t)i * after + (uint32_t)map[c]] =
 					e->suspicion[(size_t)i * before + c];
-		}
 		s->suspects = renumber(s->suspects, map);
 		s->stalled = renumber(s->stalled, map);
 		s->correlated = renumber(s->correlated, map);

@@ -103,7 +103,7 @@ static void recognise(struct look *l)
 		s->flags |= SLOT_MUTED;
 	if (s->published == KPHI_VERDICT_BLIND)
 		s->blind = (uint8_t)(l->hearing.blind ? l->hearing.blind : CAUSE_CARRIER);
-	if (s->state == KPHI_WAITING && s->suspects)
+	if (s->state == KPHI_WAITING && s->suspects && l->record.since_ns <= l->e->alive_ns)
 		s->never_ns = l->record.since_ns;
 	if (s->published == KPHI_VERDICT_HELD)
 		for (uint32_t c = 0; c < l->e->config.consumers; c++)
