@@ -16,6 +16,7 @@
 
 #define BPFFS_MAGIC 0xcafe4a11
 #define ABI_PREFIX  "abi-"
+#define HOME        "/run/kphi" /* where the default root is */
 
 static bool on_bpffs(const char *path)
 {
@@ -33,22 +34,41 @@ static bool own_mount_namespace(void)
 	       self.st_ino != init.st_ino;
 }
 
-/* Mounting and unmounting happen one at a time: two bpffs, one over the other, would be two stores. */
-static int lock_run(void)
+/*
+ * Locks are taken on things that only root can open: a lock on a directory that others may read could be held
+ * by them. Whoever held a lock before may have removed what it is a lock on; then the next one is taken on
+ * its successor.
+ */
+static bool still_there(int fd, const char *path)
 {
-	int fd = open("/run", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stat locked, named;
 
-	if (fd >= 0)
-		flock(fd, LOCK_EX);
-	return fd;
+	return !fstat(fd, &locked) && !stat(path, &named) && locked.st_dev == named.st_dev &&
+	       locked.st_ino == named.st_ino;
+}
+
+/* Mounting and unmounting happen one at a time: two bpffs, one over the other, would be two stores. */
+static int lock_mounting(void)
+{
+	for (;;) {
+		int fd;
+
+		if (mkdir(HOME, 0755) && errno != EEXIST)
+			return -errno;
+		fd = open(HOME "/lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (fd < 0 && errno != ENOENT)
+			return -errno;
+		if (fd >= 0 && !flock(fd, LOCK_EX) && still_there(fd, HOME "/lock"))
+			return fd;
+		if (fd >= 0)
+			close(fd);
+	}
 }
 
 static int mount_locked(struct why *w)
 {
-	if ((mkdir("/run/kphi", 0755) && errno != EEXIST) ||
-	    (mkdir(PIN_ROOT_DEFAULT, 0750) && errno != EEXIST))
-		return why(w, -errno, "%s: cannot make the directory: %s%s", PIN_ROOT_DEFAULT,
-			   strerror(errno), geteuid() ? ". Run it as root" : "");
+	if (mkdir(PIN_ROOT_DEFAULT, 0750) && errno != EEXIST)
+		return why(w, -errno, "%s: cannot make the directory: %s", PIN_ROOT_DEFAULT, strerror(errno));
 	if (!on_bpffs(PIN_ROOT_DEFAULT) &&
 	    mount("bpf", PIN_ROOT_DEFAULT, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0750"))
 		return why(w, -errno,
@@ -59,7 +79,7 @@ static int mount_locked(struct why *w)
 
 static int mount_default(struct why *w)
 {
-	int run, err;
+	int lock, err;
 
 	if (own_mount_namespace())
 		return why(w, -EINVAL,
@@ -68,10 +88,12 @@ static int mount_default(struct why *w)
 			   "namespaces with `nsenter --net=...`, run `kphi store create` outside first, or "
 			   "name a bpffs with --pin DIR",
 			   PIN_ROOT_DEFAULT);
-	run = lock_run();
+	lock = lock_mounting();
+	if (lock < 0)
+		return why(w, lock, "%s: cannot make and lock it: %s%s", HOME, why_errno(lock),
+			   geteuid() ? ". Run it as root" : "");
 	err = mount_locked(w);
-	if (run >= 0)
-		close(run);
+	close(lock);
 	return err;
 }
 
@@ -119,30 +141,41 @@ int pin_open(struct pin *p, const char *root, bool create, struct why *w)
 		   p->root, p->root);
 }
 
-/* While one waited for the lock, a purge may have unmounted what it is a lock on. */
-static bool lock_is_on_root(const struct pin *p)
-{
-	struct stat locked, root;
-
-	return on_bpffs(p->root) && !fstat(p->lock, &locked) && !stat(p->root, &root) &&
-	       locked.st_dev == root.st_dev && locked.st_ino == root.st_ino;
-}
-
 int pin_lock(struct pin *p, struct why *w)
 {
-	p->lock = open(p->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (p->lock < 0 || flock(p->lock, LOCK_EX))
-		return why(w, -errno, "%s: cannot lock the store: %s%s", p->root, strerror(errno),
-			   geteuid() ? ". Run it as root" : "");
-	if (!lock_is_on_root(p))
-		return why(w, -EAGAIN, "%s: the store was purged this very moment. Try again", p->root);
-	return 0;
+	char path[PIN_PATH];
+
+	snprintf(path, sizeof(path), "%.*s/lock", PIN_PATH - 8, p->root);
+	for (;;) {
+		if (mkdir(path, 0700) && errno != EEXIST)
+			break;
+		p->lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		if (p->lock < 0 && errno != ENOENT)
+			break;
+		if (p->lock >= 0 && !flock(p->lock, LOCK_EX) && still_there(p->lock, path))
+			return 0;
+		if (p->lock >= 0)
+			close(p->lock);
+		p->lock = -1;
+		if (!on_bpffs(p->root)) /* purged this very moment, mount and all */
+			return why(w, -EAGAIN, "%s: the store was purged this very moment. Try again",
+				   p->root);
+	}
+	return why(w, -errno, "%s: cannot lock the store: %s%s", path, strerror(errno),
+		   geteuid() ? ". Run it as root" : "");
 }
 
+/* A lock on nothing leaves nothing behind; whoever waits for it makes another. */
 void pin_close(struct pin *p)
 {
-	if (p->lock >= 0)
-		close(p->lock);
+	char path[PIN_PATH], abi[16];
+
+	if (p->lock < 0)
+		return;
+	snprintf(path, sizeof(path), "%.*s/lock", PIN_PATH - 8, p->root);
+	if (!pin_has_store(p) && !pin_other_abi(p, abi) && still_there(p->lock, path))
+		rmdir(path);
+	close(p->lock);
 	p->lock = -1;
 }
 
@@ -201,23 +234,25 @@ static int remove_tree(int parent, const char *name)
 int pin_purge(struct pin *p, const char *abi, struct why *w)
 {
 	char folder[64];
-	int run, err;
+	int root, mounting, err;
 
 	snprintf(folder, sizeof(folder), ABI_PREFIX "%.15s", abi ? abi : KPHI_ABI);
-	err = remove_tree(p->lock, folder);
+	root = open(p->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	err = root < 0 ? -errno : remove_tree(root, folder);
 	if (err)
-		return why(w, err, "%s/%s: cannot unpin: %s", p->root, folder, why_errno(err));
-	if (!p->ours)
-		return 0;
-	/*
-	 * Under the lock, lest the store that somebody makes next goes with the mount; detached, because the
-	 * lock is held on it. Where a store of any ABI is left, so is the mount.
-	 */
-	run = lock_run();
-	if (!pin_has_store(p) && !pin_other_abi(p, folder) && !umount2(p->root, MNT_DETACH) &&
-	    !rmdir(p->root))
-		rmdir("/run/kphi");
-	if (run >= 0)
-		close(run);
-	return 0;
+		why(w, err, "%s/%s: cannot unpin: %s", p->root, folder, why_errno(err));
+	/* Where a store of any ABI is left, so is the rest. */
+	if (!err && !pin_has_store(p) && !pin_other_abi(p, folder)) {
+		unlinkat(root, "lock", AT_REMOVEDIR); /* ours, and held until the end */
+		mounting = p->ours ? lock_mounting() : -1;
+		/* Detached, because the lock is held on it. */
+		if (mounting >= 0 && !umount2(p->root, MNT_DETACH) && !rmdir(p->root) &&
+		    !unlink(HOME "/lock"))
+			rmdir(HOME);
+		if (mounting >= 0)
+			close(mounting);
+	}
+	if (root >= 0)
+		close(root);
+	return err;
 }
