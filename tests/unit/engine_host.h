@@ -29,6 +29,8 @@ static struct host {
 	uint32_t events, verdicts, busy, peers;
 	uint64_t reads, token;
 	uint32_t cares;
+	uint64_t since_ns; /* what `hearing` answers */
+	uint64_t beat_on_watch_ns; /* a beat that comes between the reading and the request to hint at it */
 } host;
 
 static bool read_slot(void *context, uint32_t slot, struct kphi_record *record, struct kphi_peer *peer)
@@ -55,7 +57,7 @@ static struct engine_hearing hearing(void *context, const struct kphi_record *re
 {
 	(void)context;
 	(void)record;
-	return (struct engine_hearing){CAUSE_NONE, 1};
+	return (struct engine_hearing){CAUSE_NONE, host.since_ns};
 }
 
 static uint32_t consumers(void *context, const struct kphi_peer *peer)
@@ -78,6 +80,8 @@ static void watch(void *context, uint32_t slot, uint32_t generation, bool on)
 {
 	(void)context;
 	(void)generation;
+	if (on && host.beat_on_watch_ns)
+		host.record[slot].last_ns = host.beat_on_watch_ns;
 	host.peer[slot].watched = on;
 }
 
@@ -154,6 +158,7 @@ static inline int begin(void **state)
 	(void)state;
 	memset(&host, 0, sizeof(host));
 	host.cares = UINT32_MAX;
+	host.since_ns = 1;
 	return 0;
 }
 

@@ -112,6 +112,67 @@ static void busy_is_tried_again(void **state)
 	engine_free(e);
 }
 
+/* Nobody listens: nobody is late. Somebody does: five intervals from then, to the nanosecond. */
+static void first_beat_is_due_when_somebody_listens(void **state)
+{
+	struct engine_config config = config_of(1);
+	struct engine *e = engine_new(&config, &callbacks, 1);
+
+	(void)state;
+	add_peer(0, SEC, 0);
+	host.since_ns = 0;
+	engine_scan(e, BEGIN);
+	live(e, BEGIN + 100 * SEC);
+	assert_int_equal(host.events, 0);
+	host.since_ns = BEGIN + 100 * SEC;
+	engine_scan(e, BEGIN + 101 * SEC);
+	engine_look(e, 0, BEGIN + 105 * SEC - 1);
+	assert_int_equal(host.events, 0);
+	live(e, BEGIN + 105 * SEC);
+	assert_int_equal(count(EVENT_never_heard), 1);
+	assert_int_equal(count(EVENT_suspect), 1);
+	engine_free(e);
+}
+
+/* The beat of a peer that becomes suspect in this moment, and for which nobody has asked yet. */
+static void a_beat_without_a_hint(void **state)
+{
+	struct engine_config config = config_of(1);
+	struct engine *e = engine_new(&config, &callbacks, 1);
+	uint64_t suspected;
+
+	(void)state;
+	add_peer(0, SEC, 30);
+	engine_scan(e, BEGIN);
+	host.beat_on_watch_ns = BEGIN + 5 * SEC;
+	live(e, BEGIN + 5 * SEC);
+	assert_int_equal(count(EVENT_suspect), 1);
+	suspected = host.event[0].now_ns;
+	assert_int_equal(count(EVENT_trust), 1);
+	assert_true(last()->now_ns <= suspected + MS);
+	engine_free(e);
+}
+
+/* While a stall is open, silence stands still a nanosecond before the deadline. Nobody looks at every
+ * nanosecond. */
+static void an_open_stall_is_not_polled(void **state)
+{
+	struct engine_config config = config_of(1);
+	struct engine *e = engine_new(&config, &callbacks, 1);
+	struct kphi_estimate estimate;
+
+	(void)state;
+	add_peer(0, SEC, 30);
+	estimate_from_record(&estimate, &host.record[0].window, &host.peer[0]);
+	host.tick.last_ns = BEGIN + estimate_silence(&estimate, config.consumer[0].suspect) - 1;
+	engine_scan(e, host.tick.last_ns + KPHI_TICK_LIMIT_NS + 1);
+	host.reads = 0;
+	live(e, host.tick.last_ns + 10 * SEC);
+	assert_int_equal(host.events, 0);
+	assert_in_range(host.reads, 10, 1100);
+	engine_free(e);
+}
+
 /* --- consumers --- */
 
 static uint32_t heard_of(const char *consumer, uint64_t *sum)
@@ -265,13 +326,37 @@ static void counting_is_not_quadratic(void **state)
 	engine_free(e);
 }
 
+/* When a daemon starts in the middle of an outage, the first that it looks at is not alone. */
+static void the_first_of_a_scan(void **state)
+{
+	struct engine_config config = config_of(1);
+	struct engine *e;
+
+	(void)state;
+	config.consumer[0].correlated = true;
+	e = engine_new(&config, &callbacks, 20);
+	for (uint32_t i = 0; i < 20; i++)
+		add_peer(i, SEC, 30);
+	engine_scan(e, BEGIN + 20 * SEC);
+	assert_int_equal(count(EVENT_hold), 20);
+	assert_int_equal(host.events, 20);
+	engine_free(e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(convicts_to_the_nanosecond), TEST(finds_every_death_in_time),
-		TEST(busy_is_tried_again),        TEST(consumers_do_not_influence_each_other),
-		TEST(thirty_two_at_once),         TEST(a_shadow_has_no_token),
+		TEST(convicts_to_the_nanosecond),
+		TEST(finds_every_death_in_time),
+		TEST(busy_is_tried_again),
+		TEST(first_beat_is_due_when_somebody_listens),
+		TEST(a_beat_without_a_hint),
+		TEST(an_open_stall_is_not_polled),
+		TEST(consumers_do_not_influence_each_other),
+		TEST(thirty_two_at_once),
+		TEST(a_shadow_has_no_token),
 		TEST(counting_is_not_quadratic),
+		TEST(the_first_of_a_scan),
 	};
 
 	return cmocka_run_group_tests_name("engine", tests, NULL, NULL);
