@@ -38,12 +38,19 @@ static void subject_new(struct subject *s, enum kphi_state state, uint64_t inter
 		kphi_window_take(&s->record.window, s->ring, 64, 0, 100 * MS);
 }
 
-static struct opinion judge(const struct subject *s, uint64_t now)
+static struct opinion judge_by(const struct subject *s, const struct kphi_tick *tick, q32_t phi, uint64_t now)
 {
+	struct threshold threshold;
 	struct opinion o;
 
-	policy_judge(&o, &s->record, &s->peer, &no_tick, POLICY_SUSPECT, now);
+	threshold_prepare(&threshold, phi);
+	policy_judge(&o, &s->record, &s->peer, tick, &threshold, now);
 	return o;
+}
+
+static struct opinion judge(const struct subject *s, uint64_t now)
+{
+	return judge_by(s, &no_tick, POLICY_SUSPECT, now);
 }
 
 /* Seeded: mean 100 ms, pause 300 ms, deviation a quarter of the mean; phi 8 is 5.612001 deviations away. */
@@ -177,10 +184,10 @@ static void a_stall_of_this_host_accuses_nobody(void **state)
 	(void)state;
 	subject_new(&s, KPHI_UP, 100 * MS, 9);
 	assert_int_equal(judge(&s, T + 1000 * MS).state, PEER_SUSPECT);
-	policy_judge(&o, &s.record, &s.peer, &over, POLICY_SUSPECT, T + 1000 * MS);
+	o = judge_by(&s, &over, POLICY_SUSPECT, T + 1000 * MS);
 	assert_int_equal(o.state, PEER_UP);
 	assert_int_equal(o.silence_ns, 50 * MS);
-	policy_judge(&o, &s.record, &s.peer, &open, POLICY_SUSPECT, T + 1000 * MS);
+	o = judge_by(&s, &open, POLICY_SUSPECT, T + 1000 * MS);
 	assert_int_equal(o.state, PEER_UP);
 	assert_int_equal(o.silence_ns, 50 * MS);
 }
@@ -192,7 +199,7 @@ static void an_unreachable_threshold_is_never_reached(void **state)
 
 	(void)state;
 	subject_new(&s, KPHI_UP, 100 * MS, 9);
-	policy_judge(&o, &s.record, &s.peer, &no_tick, PHI_MAX + 1, T + HOUR);
+	o = judge_by(&s, &no_tick, PHI_MAX + 1, T + HOUR);
 	assert_int_equal(o.state, PEER_UP);
 	assert_true(o.suspect_in_ns == UINT64_MAX);
 	assert_true(o.phi > POLICY_SUSPECT);

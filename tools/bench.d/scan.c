@@ -47,8 +47,10 @@ static void add_peer(struct place *p, uint32_t number)
 /* Returns how many peers were judged. */
 static uint32_t scan(const struct store *s, uint64_t now_ns)
 {
+	struct threshold threshold;
 	uint32_t judged = 0;
 
+	threshold_prepare(&threshold, POLICY_SUSPECT);
 	for (uint32_t slot = 0; slot < s->header->peers; slot++) {
 		struct kphi_record record;
 		struct kphi_peer peer;
@@ -56,7 +58,7 @@ static uint32_t scan(const struct store *s, uint64_t now_ns)
 
 		if (s->records[slot].state == KPHI_FREE || store_read(s, slot, &record, &peer))
 			continue;
-		policy_judge(&o, &record, &peer, &s->ticks[record.cpu], POLICY_SUSPECT, now_ns);
+		policy_judge(&o, &record, &peer, &s->ticks[record.cpu], &threshold, now_ns);
 		judged += o.judged;
 	}
 	return judged;

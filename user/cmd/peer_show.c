@@ -144,10 +144,12 @@ static int show_all(struct kphi_cli *cli, const struct session *s)
 {
 	struct out *o = out_new(stdout, cli->mode);
 	uint64_t now = clock_monotonic_ns();
+	struct threshold threshold;
 	uint32_t busy = 0;
 	bool suspect = false;
 	struct view v;
 
+	threshold_prepare(&threshold, POLICY_SUSPECT);
 	out_open_table(o, NULL);
 	for (uint32_t slot = 0; slot < s->store.header->peers; slot++) {
 		if (s->store.records[slot].state == KPHI_FREE)
@@ -158,7 +160,7 @@ static int show_all(struct kphi_cli *cli, const struct session *s)
 		}
 		if (v.record.state == KPHI_FREE)
 			continue;
-		view_judge(&v, &s->store, slot, now);
+		view_judge(&v, &s->store, slot, &threshold, now);
 		suspect |= view_is_suspect(&v);
 		out_open_row(o);
 		say_peer(o, &v, false);
@@ -190,6 +192,7 @@ static int busy(const char *name)
 
 static int show_one(struct kphi_cli *cli, const struct session *s, const char *name)
 {
+	struct threshold threshold;
 	struct view v;
 	struct out *o;
 	int64_t slot;
@@ -199,7 +202,8 @@ static int show_one(struct kphi_cli *cli, const struct session *s, const char *n
 		return exit;
 	if (store_read(&s->store, slot, &v.record, &v.peer))
 		return busy(name);
-	view_judge(&v, &s->store, slot, clock_monotonic_ns());
+	threshold_prepare(&threshold, POLICY_SUSPECT);
+	view_judge(&v, &s->store, slot, &threshold, clock_monotonic_ns());
 	o = out_new(stdout, cli->mode);
 	out_open_object(o, NULL);
 	say_peer(o, &v, true);

@@ -10,7 +10,8 @@
 #include "core/silence.h"
 #include "io/format.h"
 
-void view_judge(struct view *v, const struct store *s, uint32_t slot, uint64_t now_ns)
+void view_judge(struct view *v, const struct store *s, uint32_t slot, const struct threshold *suspect,
+		uint64_t now_ns)
 {
 	const struct kphi_tick *tick = &s->ticks[v->record.cpu < s->header->cpus ? v->record.cpu : 0];
 
@@ -19,7 +20,7 @@ void view_judge(struct view *v, const struct store *s, uint32_t slot, uint64_t n
 	v->discount_ns = v->record.state == KPHI_WAITING ? 0 : silence_discount_ns(&v->record, tick, now_ns);
 	v->grace = grace_at(&v->record, &v->peer, tick, now_ns);
 	v->muted = v->peer.mute_until_ns > now_ns;
-	policy_judge(&v->opinion, &v->record, &v->peer, tick, POLICY_SUSPECT, now_ns);
+	policy_judge(&v->opinion, &v->record, &v->peer, tick, suspect, now_ns);
 }
 
 static bool is_held(const struct view *v)

@@ -21,7 +21,8 @@ struct view {
 };
 
 /* Fills in the rest; `record` and `peer` have been read from `slot`. */
-void view_judge(struct view *v, const struct store *s, uint32_t slot, uint64_t now_ns);
+void view_judge(struct view *v, const struct store *s, uint32_t slot, const struct threshold *suspect,
+		uint64_t now_ns);
 
 /* The name of its policy state, save for "held": it would be suspect, but is in grace after a stall of this
  * host; and "degraded": it is up, but its own health check fails. */

@@ -49,8 +49,8 @@ static void judge_up(struct opinion *o, const struct kphi_record *r, const struc
 		conclude(o, PEER_UP, r->window.n < 2 ? REASON_SEED : REASON_NONE);
 }
 
-void policy_judge_at(struct opinion *o, const struct kphi_record *r, const struct kphi_peer *p,
-		     const struct kphi_tick *tick, const struct threshold *threshold, uint64_t now_ns)
+void policy_judge(struct opinion *o, const struct kphi_record *r, const struct kphi_peer *p,
+		  const struct kphi_tick *tick, const struct threshold *threshold, uint64_t now_ns)
 {
 	*o = (struct opinion){.suspect_in_ns = UINT64_MAX};
 	if (r->state == KPHI_WAITING) {
@@ -66,13 +66,4 @@ void policy_judge_at(struct opinion *o, const struct kphi_record *r, const struc
 		conclude(o, PEER_WAITING, REASON_LEFT_EXPIRED);
 	else
 		conclude(o, PEER_LEFT, REASON_LEFT);
-}
-
-void policy_judge(struct opinion *o, const struct kphi_record *r, const struct kphi_peer *p,
-		  const struct kphi_tick *tick, q32_t threshold, uint64_t now_ns)
-{
-	struct threshold t = {0};
-
-	threshold_prepare_model(&t, threshold, p->model);
-	policy_judge_at(o, r, p, tick, &t, now_ns);
 }

@@ -43,13 +43,12 @@ struct opinion {
 	uint64_t suspect_in_ns; /* until phi reaches the threshold if nothing arrives; UINT64_MAX: never */
 };
 
-/* `tick` is the element of `ticks` of the CPU that the record names. The record must not be free. */
+/*
+ * `tick` is the element of `ticks` of the CPU that the record names; the record must not be free. `threshold`
+ * is prepared once for however many peers are judged.
+ */
 void policy_judge(struct opinion *o, const struct kphi_record *record, const struct kphi_peer *peer,
-		  const struct kphi_tick *tick, q32_t threshold, uint64_t now_ns);
-
-/* The same for whoever judges many peers: the threshold is prepared once, for every model. */
-void policy_judge_at(struct opinion *o, const struct kphi_record *record, const struct kphi_peer *peer,
-		     const struct kphi_tick *tick, const struct threshold *threshold, uint64_t now_ns);
+		  const struct kphi_tick *tick, const struct threshold *threshold, uint64_t now_ns);
 
 /* "waiting", "learning", "up", "suspect", "left", "down" */
 const char *policy_state_name(enum peer_state state);
