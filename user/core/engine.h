@@ -11,23 +11,27 @@
  *
  * Rules beyond the design's, or where it leaves a choice:
  *
- *   - A look publishes the verdict first, then its events; all it changes has one token.
- *   - A consumer for whom a peer has too few samples (min_samples, or the interval is still being learned)
- * suspects it after a silence of five intervals, but at least a minute: who dies in infancy is found too.
- *   - A suspicion that stands when a mute begins stays; it may end by a beat, but none begins. The verdict is
- * UNKNOWN.
- *   - One that stands when blindness begins stays as well: it was reached while this host could hear.
- *   - A hold keeps its cause while that lasts. All holds of one silence together are bounded, by hold_max_ns,
- * and those by stalls by ten intervals from the beginning of the grace in which the first began.
- *   - Peers that have been silent for ten times mean + 2 sd, and hold_max_ns on top, are not counted, neither
- * as overdue nor as judged: deaths of last week are no evidence about this host today.
- *   - A correlated hold outlasts its cause by the peer's own mean + 2 sd: what was silent together returns
- * one after the other, and the last is not convicted because the first is back.
- *   - The count of overdue peers is up to 4 us old for each peer in it (0.4 s for 100,000).
- *   - A peer that was never heard is not counted, so only a stall holds its first-beat deadline.
- *   - A look at a new engine announces what goes on (blind, mute, hold, suspect), not what has happened
- * (leave, down, restart); after engine_recall() it also announces what happened since the last daemon's last
- * verdict.
+ * - A look publishes the verdict first, then its events; all that it changes has one token.
+ *
+ * - A consumer for whom a peer has too few samples (min_samples, or its interval is still being learned)
+ *   suspects it after a silence of five intervals, but at least a minute: who dies in infancy is found too.
+ *
+ * - A suspicion that stands when a mute begins stays; it may end by a beat, but none begins. The verdict is
+ *   UNKNOWN. One that stands when blindness begins stays as well: this host could hear when it was reached.
+ *
+ * - A hold keeps its cause while that lasts. Each consumer's holds of one silence are bounded together by
+ *   hold_max_ns, and those by stalls by ten intervals from the beginning of the grace of the first.
+ *
+ * - A correlated hold outlasts its cause by the peer's own mean + 2 sd: what was silent together returns one
+ *   after the other, and the last is not convicted because the first is back.
+ *
+ * - Peers that have been silent for ten times mean + 2 sd, and hold_max_ns on top, are not counted, neither
+ * as overdue nor as judged: deaths of last week are no evidence about this host today. The count is up to 4
+ * us old for each peer in it (0.4 s for 100,000). Who was never heard is not counted, so only a stall holds a
+ *   first-beat deadline.
+ *
+ * - A look by a new engine announces what goes on (blind, mute, hold, suspect), not what has happened (leave,
+ *   down, restart); after engine_recall() also what has happened since the last daemon's last verdict.
  */
 #ifndef KPHI_CORE_ENGINE_H
 #define KPHI_CORE_ENGINE_H
