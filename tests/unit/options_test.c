@@ -204,6 +204,8 @@ static void options_by_prefix_and_in_any_order(void **state)
 	assert_int_equal(got.model, 2);
 	assert_int_equal(got.interval_ns, 1000000000);
 	assert_true(got.quiet);
+	assert_int_equal(parse_line("name db1 jitter 10"), 0);
+	assert_int_equal(got.jitter_ppm, 100000);
 	assert_int_equal(parse_line("name db1"), 0);
 	assert_false(got.has_interval || got.has_model || got.quiet);
 }
@@ -230,6 +232,8 @@ static void options_refused(void **state)
 		{"name db1 port 0", "port: '0' is not a port: it must be between 1 and 65535"},
 		{"name db1 watch-pid 0", "watch-pid: '0' is out of range: it must be between 1 and "
 					 "18446744073709551615"},
+		{"name db1 jitter 0.5", "jitter: '0.5' is not a percentage: write it as 50% or 12.5%"},
+		{"name db1 jitter 200", "jitter: '200%' is out of range: it must be between 0% and 100%"},
 		{"name db1 jitter 200%", "jitter: '200%' is out of range: it must be between 0% and 100%"},
 		{"name \x1b[2J",
 		 "name: '\\x1b[2J' has a control character in it: a name is UTF-8 text without control "

@@ -34,6 +34,17 @@ static const struct {
 	[OPT_CHOICE] = {"CHOICE", "one of its choices"},
 };
 
+/* On a command line a whole number of percent is clear without its sign; 0.5 is not, and wants it. */
+static int percent(const char *word, uint32_t *ppm, char *why, size_t size)
+{
+	char with_sign[16];
+
+	if (!*word || word[strspn(word, "0123456789")] || strlen(word) > 4)
+		return parse_percent(word, ppm, why, size);
+	snprintf(with_sign, sizeof(with_sign), "%s%%", word);
+	return parse_percent(with_sign, ppm, why, size);
+}
+
 static size_t count_choices(const struct option_spec *spec)
 {
 	size_t n = 0;
@@ -78,7 +89,7 @@ static int parse_value(const struct option_spec *spec, const char *word, void *f
 	case OPT_DURATION:
 		return parse_duration(word, spec->min, upper(spec), field, why, size);
 	case OPT_PERCENT:
-		return parse_percent(word, field, why, size);
+		return percent(word, field, why, size);
 	case OPT_PORT:
 		return parse_port(word, field, why, size);
 	case OPT_UUID:
