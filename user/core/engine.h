@@ -25,10 +25,10 @@
  * - A correlated hold outlasts its cause by the peer's own mean + 2 sd: what was silent together returns one
  *   after the other, and the last is not convicted because the first is back.
  *
- * - Peers that have been silent for ten times mean + 2 sd, and hold_max_ns on top, are not counted, neither
- * as overdue nor as judged: deaths of last week are no evidence about this host today. The count is up to 4
- * us old for each peer in it (0.4 s for 100,000). Who was never heard is not counted, so only a stall holds a
- *   first-beat deadline.
+ * - Peers that have been silent for ten times mean + 2 sd, and hold_max_ns on top, are counted neither as
+ *   overdue nor as judged: deaths of last week are no evidence about this host today. The count is up to
+ *   4 us old for each peer in it (0.4 s for 100,000). Who was never heard is not counted, so only a stall
+ *   holds a first-beat deadline.
  *
  * - A look by a new engine announces what goes on (blind, mute, hold, suspect), not what has happened (leave,
  *   down, restart); after engine_recall() also what has happened since the last daemon's last verdict.
