@@ -195,7 +195,10 @@ static int add_signals(struct daemon *d)
 	return err < 0 ? err : sd_event_add_signal(d->loop, NULL, SIGHUP, on_hangup, d);
 }
 
-/* The first look at everybody. What was hinted before is seen in it. */
+/*
+ * The first look at everybody. What was hinted while no daemon lived comes after it: a look for a hint of one
+ * peer alone would judge it before it is known that the others are silent, too.
+ */
 static void begin(struct daemon *d)
 {
 	uint32_t slots = d->store.header->peers;
@@ -205,8 +208,8 @@ static void begin(struct daemon *d)
 		d->parts = PARTS_MAX;
 	urgent_enter(d->config->priority);
 	devices_check(d->devices, clock_monotonic_ns(), daemon_event, d);
-	ring_buffer__consume(d->hints);
 	engine_scan(d->engine, clock_monotonic_ns());
+	ring_buffer__consume(d->hints);
 }
 
 int daemon_loop(struct daemon *d)
