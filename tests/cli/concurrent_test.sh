@@ -176,14 +176,13 @@ for ((n = 0; n < KILLS / 3; n++)); do
 		landed=$((landed + 1))
 		[ -z "$(whole 1)" ] || wrong+="a store, but not whole; "
 		killed_after $((RANDOM % 12000)) store purge
-		kphi peer show > "$WORK/out" 2>&1 || kphi store purge > "$WORK/out" 2>&1 || true
 		kphi peer add k-0 id "$(uuid 0)" > "$WORK/out" 2>&1 || kphi peer show k-0 > "$WORK/out" || wrong+="no way on after a purge; "
 		kphi store purge > "$WORK/out"
 	else
 		grep -q "there is no store yet" "$WORK/out" || wrong+="$(cat "$WORK/out"); "
 	fi
 done
-is "store create and purge killed at random moments: whole, or not there, or purged at the second go" "$wrong" ""
+is "store create and purge killed at random moments: whole, or not there" "$wrong" ""
 note "$landed stores were made"
 ok "some stores were made, some not" test $landed -gt 0 -a $landed -lt $((KILLS / 3))
 is "and nothing is left of the others" "$(kphi peer add a id "$(uuid 1)" && kphi store purge > "$WORK/out" && find "$KPHI_PIN" -name 'abi-*' -o -name '*-store')" "added: a"

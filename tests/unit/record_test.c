@@ -356,7 +356,10 @@ static void learning_resumes_when_the_stall_is_drained(void **state)
 		{20 * MS, 1100 * MS, 1},  {20 * MS, 1100 * MS - 1, 0},
 		{0, 1100 * MS, 1},        {0, 1100 * MS - 1, 0},
 	};
-	struct kphi_beat b = {.type = KPHI_WIRE_BEAT, .now_ns = 1210 * MS, .stall_end_ns = 1000 * MS};
+	struct kphi_beat b = {.type = KPHI_WIRE_BEAT,
+			      .now_ns = 1210 * MS,
+			      .stall_end_ns = 1000 * MS,
+			      .stall_length_ns = 500 * MS};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {

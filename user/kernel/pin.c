@@ -16,6 +16,7 @@
 
 #define BPFFS_MAGIC 0xcafe4a11
 #define ABI_PREFIX  "abi-"
+#define PURGED      "purged-store" /* one that is being removed */
 #define HOME        "/run/kphi" /* where the default root is */
 
 static bool on_bpffs(const char *path)
@@ -141,6 +142,40 @@ int pin_open(struct pin *p, const char *root, bool create, struct why *w)
 		   p->root, p->root);
 }
 
+/* bpffs folders are two deep at most; a link's pin is what holds it, so removing it detaches the device. */
+static int remove_tree(int parent, const char *name)
+{
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+	int err = 0;
+
+	if (!dir)
+		return fd < 0 ? -errno : -ENOMEM;
+	while (!err && (e = readdir(dir))) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		if (e->d_type == DT_DIR)
+			err = remove_tree(fd, e->d_name);
+		else if (unlinkat(fd, e->d_name, 0))
+			err = -errno;
+	}
+	closedir(dir);
+	if (!err && unlinkat(parent, name, AT_REMOVEDIR))
+		err = -errno;
+	return err;
+}
+
+int pin_discard(const struct pin *p, const char *folder)
+{
+	int root = open(p->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int err = root < 0 ? -errno : remove_tree(root, folder);
+
+	if (root >= 0)
+		close(root);
+	return err;
+}
+
 int pin_lock(struct pin *p, struct why *w)
 {
 	char path[PIN_PATH];
@@ -152,8 +187,12 @@ int pin_lock(struct pin *p, struct why *w)
 		p->lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 		if (p->lock < 0 && errno != ENOENT)
 			break;
-		if (p->lock >= 0 && !flock(p->lock, LOCK_EX) && still_there(p->lock, path))
+		if (p->lock >= 0 && !flock(p->lock, LOCK_EX) && still_there(p->lock, path)) {
+			/* What somebody who was killed left: a store half made, or half removed. */
+			pin_discard(p, PIN_DRAFT);
+			p->swept = !pin_discard(p, PURGED);
 			return 0;
+		}
 		if (p->lock >= 0)
 			close(p->lock);
 		p->lock = -1;
@@ -207,52 +246,38 @@ bool pin_other_abi(const struct pin *p, char *abi)
 	return found;
 }
 
-/* bpffs folders are two deep at most; a link's pin is what holds it, so removing it detaches the device. */
-static int remove_tree(int parent, const char *name)
+/* With the last store goes the lock, and the default root altogether. */
+static void remove_root(struct pin *p)
 {
-	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *e;
-	int err = 0;
+	char path[PIN_PATH];
+	int mounting = p->ours ? lock_mounting() : -1;
 
-	if (!dir)
-		return fd < 0 ? -errno : -ENOMEM;
-	while (!err && (e = readdir(dir))) {
-		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
-			continue;
-		if (e->d_type == DT_DIR)
-			err = remove_tree(fd, e->d_name);
-		else if (unlinkat(fd, e->d_name, 0))
-			err = -errno;
-	}
-	closedir(dir);
-	if (!err && unlinkat(parent, name, AT_REMOVEDIR))
-		err = -errno;
-	return err;
+	snprintf(path, sizeof(path), "%.*s/lock", PIN_PATH - 8, p->root);
+	rmdir(path); /* ours, and held until the end */
+	/* Detached, because the lock is held on it. */
+	if (mounting >= 0 && !umount2(p->root, MNT_DETACH) && !rmdir(p->root) && !unlink(HOME "/lock"))
+		rmdir(HOME);
+	if (mounting >= 0)
+		close(mounting);
 }
 
 int pin_purge(struct pin *p, const char *abi, struct why *w)
 {
-	char folder[64];
-	int root, mounting, err;
+	char folder[64], from[PIN_PATH], to[PIN_PATH];
+	int err = 0;
 
 	snprintf(folder, sizeof(folder), ABI_PREFIX "%.15s", abi ? abi : KPHI_ABI);
-	root = open(p->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	err = root < 0 ? -errno : remove_tree(root, folder);
+	snprintf(from, sizeof(from), "%.*s/%.60s", PIN_PATH - 64, p->root, folder);
+	snprintf(to, sizeof(to), "%.*s/" PURGED, PIN_PATH - 64, p->root);
+	/* In one step it is no store any more; what is left of it is removed now, or by whoever locks next.
+	 */
+	if (rename(from, to) && (errno != ENOENT || !p->swept))
+		err = -errno;
+	if (!err && pin_discard(p, PURGED) && !access(to, F_OK))
+		err = -EIO;
 	if (err)
-		why(w, err, "%s/%s: cannot unpin: %s", p->root, folder, why_errno(err));
-	/* Where a store of any ABI is left, so is the rest. */
-	if (!err && !pin_has_store(p) && !pin_other_abi(p, folder)) {
-		unlinkat(root, "lock", AT_REMOVEDIR); /* ours, and held until the end */
-		mounting = p->ours ? lock_mounting() : -1;
-		/* Detached, because the lock is held on it. */
-		if (mounting >= 0 && !umount2(p->root, MNT_DETACH) && !rmdir(p->root) &&
-		    !unlink(HOME "/lock"))
-			rmdir(HOME);
-		if (mounting >= 0)
-			close(mounting);
-	}
-	if (root >= 0)
-		close(root);
-	return err;
+		return why(w, err, "%s: cannot unpin: %s", from, why_errno(err));
+	if (!pin_has_store(p) && !pin_other_abi(p, folder))
+		remove_root(p);
+	return 0;
 }

@@ -15,6 +15,7 @@
 #include "kernel/why.h"
 
 #define PIN_ROOT_DEFAULT "/run/kphi/bpf"
+#define PIN_DRAFT        "new-store" /* a folder in which a store is being made, until its rename */
 #define PIN_PATH         512
 
 struct pin {
@@ -23,6 +24,7 @@ struct pin {
 	int lock; /* descriptor of the locked root, or -1 */
 	bool ours; /* the default root, which kphi mounts and unmounts itself */
 	bool made; /* a root that this command has made */
+	bool swept; /* the lock found what a killed purge had left */
 };
 
 /*
@@ -35,6 +37,9 @@ int pin_open(struct pin *p, const char *root, bool create, struct why *w);
 int pin_lock(struct pin *p, struct why *w);
 
 void pin_close(struct pin *p);
+
+/* Removes ROOT/FOLDER and all that is pinned in it. */
+int pin_discard(const struct pin *p, const char *folder);
 
 /* ROOT/abi-.../NAME into `path` (of PIN_PATH bytes). */
 const char *pin_path(const struct pin *p, const char *name, char *path);

@@ -3,7 +3,6 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <dirent.h>
 #include <errno.h>
 #include <grp.h>
 #include <stdio.h>
@@ -14,8 +13,6 @@
 
 #include "kernel/clock.h"
 #include "kernel/load.h"
-
-#define DRAFT "new-store" /* a store that is being made, until its rename */
 
 static int find_group(const char *name, gid_t *gid, struct why *w)
 {
@@ -37,7 +34,7 @@ static int pin_one(int fd, const char *path, mode_t mode, gid_t gid, struct why 
 	return err ? why(w, err, "%s: cannot pin: %s", path, why_errno(err)) : 0;
 }
 
-/* Everything into DRAFT; its rename to the ABI's name is what makes it a store. */
+/* Everything into PIN_DRAFT; its rename to the ABI's name is what makes it a store. */
 static int pin_draft(const char *draft, const struct kphi_bpf *skeleton, gid_t gid, struct why *w)
 {
 	char path[PIN_PATH + 64];
@@ -67,24 +64,6 @@ static int pin_draft(const char *draft, const struct kphi_bpf *skeleton, gid_t g
 	return 0;
 }
 
-static void remove_draft(const char *draft)
-{
-	char path[PIN_PATH + 300];
-	DIR *dir = opendir(draft);
-	struct dirent *e;
-
-	while (dir && (e = readdir(dir))) {
-		snprintf(path, sizeof(path), "%s/%s", draft, e->d_name);
-		if (e->d_type == DT_DIR)
-			rmdir(path);
-		else
-			unlink(path);
-	}
-	if (dir)
-		closedir(dir);
-	rmdir(draft);
-}
-
 static int check_size(const struct store_size *size, struct why *w)
 {
 	if (size->peers < 1 || size->peers > KPHI_PEERS_MAX)
@@ -104,8 +83,7 @@ static int make_store(struct pin *p, const struct kphi_store *header, gid_t gid,
 
 	if (err)
 		return err;
-	snprintf(draft, sizeof(draft), "%s/" DRAFT, p->root);
-	remove_draft(draft); /* of somebody who was killed here */
+	snprintf(draft, sizeof(draft), "%s/" PIN_DRAFT, p->root);
 	err = bpf_map_update_elem(load_map_fd(skeleton, "store"), &zero, header, BPF_ANY);
 	if (err)
 		why(w, err, "cannot write the store's header: %s", why_errno(err));
@@ -114,7 +92,7 @@ static int make_store(struct pin *p, const struct kphi_store *header, gid_t gid,
 	if (!err && rename(draft, p->store))
 		err = why(w, -errno, "%s: cannot name the store: %s", p->store, strerror(errno));
 	if (err)
-		remove_draft(draft);
+		pin_discard(p, PIN_DRAFT);
 	load_free(skeleton);
 	return err;
 }
