@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Reading a store that is no map but memory of the test's own, so that it can be caught in the middle of a
- * change. */
+ * change; and what is said of a record. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "cmd/peer_view.h"
 #include "kernel/store.h"
 
 #define PEERS  4
@@ -130,6 +131,26 @@ static void counters_are_summed_over_the_cpus(void **state)
 	assert_int_equal(store_count(&store, KPHI_COUNT_beat), 0);
 }
 
+/* Who left and is still heard has not left: its sender was restarted wrongly, or the goodbye was forged. */
+static void a_contradicted_goodbye_is_told(void **state)
+{
+	struct view v = {.record = {.state = KPHI_LEFT, .last_ns = 1000, .since_ns = 1000, .stale_ns = 999},
+			 .opinion = {.state = PEER_LEFT, .reason = REASON_LEFT},
+			 .now_ns = 5000001000};
+	char text[VIEW_REASON];
+
+	(void)state;
+	view_explain(&v, text, sizeof(text));
+	assert_string_equal(text, "left 5s ago");
+	v.record.stale_ns = 1001;
+	view_explain(&v, text, sizeof(text));
+	assert_non_null(strstr(text, "left 5s ago; but messages of an older epoch or sequence arrive"));
+	v.opinion.state = PEER_WAITING;
+	v.opinion.reason = REASON_LEFT_EXPIRED;
+	view_explain(&v, text, sizeof(text));
+	assert_non_null(strstr(text, "for an hour only; but messages of an older epoch or sequence arrive"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -138,6 +159,7 @@ int main(void)
 		cmocka_unit_test_setup(record_and_settings_are_copied_together, fresh_memory),
 		cmocka_unit_test_setup(rings_are_read_oldest_first, fresh_memory),
 		cmocka_unit_test_setup(counters_are_summed_over_the_cpus, fresh_memory),
+		cmocka_unit_test(a_contradicted_goodbye_is_told),
 	};
 
 	return cmocka_run_group_tests_name("view", tests, NULL, NULL);

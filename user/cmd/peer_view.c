@@ -78,6 +78,18 @@ static void explain_waiting(const struct view *v, struct sentences *s)
 		    v->record.epoch);
 }
 
+/* A forged goodbye of a high sequence makes a peer that lives look like this, and nobody would miss it. */
+static void explain_left(const struct view *v, struct sentences *s)
+{
+	char ago[FORMAT_SIZE];
+
+	say(s,
+	    v->opinion.state == PEER_LEFT ? "left %s ago" : "left %s ago, which is believed for an hour only",
+	    since(v, ago));
+	if (v->record.stale_ns > v->record.last_ns)
+		say(s, "but messages of an older epoch or sequence arrive: `kphi peer reset` accepts them");
+}
+
 /* Why policy_judge() came to its opinion. */
 static void explain_opinion(const struct view *v, struct sentences *s)
 {
@@ -90,7 +102,8 @@ static void explain_opinion(const struct view *v, struct sentences *s)
 		explain_waiting(v, s);
 		break;
 	case REASON_LEFT_EXPIRED:
-		say(s, "left %s ago, which is believed for an hour only", since(v, text));
+	case REASON_LEFT:
+		explain_left(v, s);
 		break;
 	case REASON_LEARNING:
 		say(s, "learning its interval: %u of %d heard", v->record.window.n, KPHI_LEARN_RUN);
@@ -109,9 +122,6 @@ static void explain_opinion(const struct view *v, struct sentences *s)
 		    "silent, but messages of an older epoch or sequence arrive (current epoch %" PRIu64
 		    "): `kphi peer reset` accepts them",
 		    v->record.epoch);
-		break;
-	case REASON_LEFT:
-		say(s, "left %s ago", since(v, text));
 		break;
 	case REASON_DOWN:
 		say(s, "its own watcher declared it down %s ago", since(v, text));
