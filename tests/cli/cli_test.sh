@@ -231,7 +231,8 @@ is "every key that was promised" "$(kphi -j peer show db1 | jq -c '["name", "id"
 
 # --- standard output that takes nothing ---------------------------------------------------------------------------------
 
-for words in "-j peer show" "peer show" "store show" "-j net show" "peer window db1" "-V" "help" "-j help" "peer help"; do
+for words in "-j peer show" "peer show" "store show" "-j net show" "peer window db1" "-V" "help" "-j help" "peer help" \
+	"guard show" "peer mute db1 for 1s" "run config $ROOT/dist/kphi.yaml check"; do
 	for where in /dev/full closed; do
 		status=0
 		# shellcheck disable=SC2086 # words

@@ -280,7 +280,7 @@ static int guard_show(struct kphi_cli *cli, struct args *args)
 		say_grace(o, &s.store, now_ns);
 		say_holds(o, &s, now_ns);
 		out_close_object(o);
-		exit = out_finish(o) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+		exit = command_finish(o);
 	}
 	session_end(&s);
 	return exit;

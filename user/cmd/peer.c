@@ -278,7 +278,7 @@ static int say_muted(struct kphi_cli *cli, const char *name, const struct mute *
 	out_duration(o, "for_ns", "for", m->for_ns);
 	out_string(o, "reason", m->reason ? "because of" : NULL, m->reason);
 	out_close_object(o);
-	return out_finish(o) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+	return command_finish(o);
 }
 
 static int peer_mute(struct kphi_cli *cli, struct args *args)

@@ -48,7 +48,7 @@ static int check(const struct kphi_cli *cli, const char *file)
 	out_u64(o, "consumers", "consumers", config->engine.consumers);
 	out_close_object(o);
 	config_free(config);
-	return out_finish(o) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+	return command_finish(o);
 }
 
 /* --- reload --- */
@@ -96,7 +96,7 @@ static int report(const struct kphi_cli *cli, const char *line)
 		out_string(o, "file", "file", text_of(event, "subject"));
 		out_string(o, "detail", "", detail);
 		out_close_object(o);
-		exit = out_finish(o) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+		exit = command_finish(o);
 	} else {
 		fail("%s", detail ? detail : "`kphi run` gave no answer that can be read");
 		exit = KPHI_EXIT_FAILED;
