@@ -155,10 +155,11 @@ kphi store create peers 8 window 8 > "$WORK/out"
 for ((n = 0; n < KILLS; n++)); do
 	i=$((RANDOM % 4))
 	before=$(kphi -j peer show | jq -c 'map([.name, .generation])')
+	after=$((RANDOM % (n % 4 ? 16000 : 800)))
 	case $((RANDOM % 3)) in
-	0) killed_after $((RANDOM % 12000)) peer add k-$i id "$(uuid $i)" ;;
-	1) killed_after $((RANDOM % 12000)) peer del k-$i ;;
-	2) killed_after $((RANDOM % 12000)) peer reset k-$i ;;
+	0) killed_after $after peer add k-$i id "$(uuid $i)" ;;
+	1) killed_after $after peer del k-$i ;;
+	2) killed_after $after peer reset k-$i ;;
 	esac
 	[ "$(kphi -j peer show | jq -c 'map([.name, .generation])')" = "$before" ] || landed=$((landed + 1))
 	wrong+=$(whole $i)
@@ -171,7 +172,8 @@ kphi store purge > "$WORK/out"
 wrong=""
 landed=0
 for ((n = 0; n < KILLS / 3; n++)); do
-	killed_after $((RANDOM % 25000)) store create peers $((8 + RANDOM % 64)) window 8
+	# Every other one hardly begins, so that there are some of both on any machine.
+	killed_after $((RANDOM % (n % 2 ? 32000 : 1500))) store create peers $((8 + RANDOM % 64)) window 8
 	if kphi peer show > "$WORK/out" 2>&1; then
 		landed=$((landed + 1))
 		[ -z "$(whole 1)" ] || wrong+="a store, but not whole; "
