@@ -227,6 +227,16 @@ is "a bad file is refused on reload" "$refused" 1
 like "... with its line" "$said" "the former configuration stays in force: .*kphi.yaml:11: unknown key: .claer. is unknown: did you mean clear"
 is "... and is an event" "$(value again '.type == "config"' cause)" null
 
+# A file that is right, but nothing can be kept: that is refused before anything has changed.
+sed -i 's/claer/clear/' "$FILE"
+sed -i "s/^consumers:/  - {name: db7, id: $(id_of db7), interval: 100ms}\n&/" "$FILE"
+mv "$WORK/state" "$WORK/kept" && touch "$WORK/state"
+said=$(kphi run reload socket "$SOCKET" 2>&1) || refused=$((refused + 1))
+is "a file that cannot be applied is refused" "$refused" 2
+like "... with the reason" "$said" "state/consumers: cannot keep the consumers' names: Not a directory"
+is "... and adds no peer" "$(peer_field db7 state)" null
+rm "$WORK/state" && mv "$WORK/kept" "$WORK/state"
+
 # Other numbers for the consumers, a new one, one less, and a peer more.
 PEERS+=(db6)
 write_file "  - {name: new, suspect: 20, clear: 4, peers: [db2]}
@@ -241,7 +251,7 @@ ok "no window was lost" test "$(peer_field db3 beats)" -ge "$beats"
 is "the verdict has the consumers' new numbers" "$(verdict db1 state) $(verdict db1 consumers)" "2 6"
 ok "the new peer is heard" eventually 10 all_up db6
 kill -HUP "$(pid_of again)"
-ok "SIGHUP does the same" eventually 5 has again 4 '.type == "config"'
+ok "SIGHUP does the same" eventually 5 has again 5 '.type == "config"'
 
 # A setting that changes costs the window of that one peer.
 sed -i '/name: db4/s/interval: 100ms/interval: 150ms/' "$FILE"

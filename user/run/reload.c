@@ -105,12 +105,20 @@ static void reload(struct daemon *d)
 		.attacher = d->attacher,
 	};
 	struct why w;
+	int err;
 
 	if (!new) {
 		refuse_file(d, said);
 		return;
 	}
-	if (apply_config(&a, &w)) {
+	/* What is there, once more: where it cannot be written the new names cannot be, and peers must not
+	 * have changed by then. */
+	err = names_write(old->state, &d->names);
+	if (err)
+		why(&w, err, "%s/consumers: cannot keep the consumers' names: %s", old->state,
+		    strerror(-err));
+	err = err ? err : apply_config(&a, &w);
+	if (err) {
 		refuse_file(d, w.text);
 		config_free(new);
 		return;
