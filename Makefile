@@ -116,7 +116,7 @@ $(B)/tools/%: $(B)/obj/tools/%.o $(LIBRARY)
 $(B)/tools/bench: $(patsubst %.c,$(B)/obj/%.o,$(filter-out %.bpf.c,$(wildcard tools/bench.d/*.c))) $(LIBRARY)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) -o $@ $^ -lpthread $(LDLIBS)
 
 tests: $(B)/kphi $(UNIT_TESTS) $(PROG_TESTS) $(TOOLS)
 
@@ -137,7 +137,7 @@ check: setup
 
 # Standard output is for the figures.
 bench: setup
-	$(Q)$(MAKE) --no-print-directory $(B)/tools/bench >&2
+	$(Q)$(MAKE) --no-print-directory $(B)/kphi $(B)/tools/bench >&2
 	$(Q)tools/bench
 
 OURS := $(wildcard include/kphi/*.h bpf/*.[ch] user/*.[ch] user/*/*.[ch] tests/*/*.[ch] tools/*.[ch] tools/*.d/*.[ch])

@@ -75,4 +75,40 @@ int bench_feed(struct xdp_md *ctx)
 	return q.accepted == q.beats ? XDP_PASS : XDP_DROP;
 }
 
+static long round_one(uint32_t i, void *context)
+{
+	struct bench_round *q = context;
+	struct kphi_beat b = {
+		.now_ns = bpf_ktime_get_ns(),
+		.epoch = 1,
+		.sequence = q->sequence,
+		.device = BENCH_DEVICE,
+		.cpu = bpf_get_smp_processor_id(),
+		.type = q->type,
+		.native = 1,
+	};
+	uint64_t place = (uint64_t)(q->first + i) * BENCH_STRIDE;
+	int outcome = record_beat(&b, place % q->peers, 0);
+
+	count(b.cpu, outcome);
+	q->accepted += outcome == KPHI_COUNT_beat || outcome == KPHI_COUNT_leave;
+	return 0;
+}
+
+/* The messages of struct bench_round, the packet; XDP_PASS if they were accepted. */
+SEC("xdp")
+int bench_round(struct xdp_md *ctx)
+{
+	struct bench_round *packet = (void *)(long)ctx->data;
+	struct bench_round q;
+
+	if ((void *)(packet + 1) > (void *)(long)ctx->data_end)
+		return XDP_ABORTED;
+	q = *packet;
+	if (!q.peers)
+		return XDP_ABORTED;
+	bpf_loop(q.count, round_one, &q, 0);
+	return q.accepted == q.count ? XDP_PASS : XDP_DROP;
+}
+
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "frames.h"
 #include "kernel/control.h"
 #include "kernel/pin.h"
 #include "kernel/store.h"
@@ -17,7 +18,7 @@
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 /* What one thing took in each round, in one unit. */
-#define SERIES_MAX 201
+#define SERIES_MAX 512
 struct series {
 	double values[SERIES_MAX];
 	size_t n;
@@ -36,6 +37,11 @@ double series_median_over(const struct series *a, const struct series *b);
  * after 95 %. */
 void rest(void);
 
+void sleep_until(uint64_t monotonic_ns);
+
+/* A cheap generator with a seed: bench runs are alike. */
+uint64_t random_below(uint64_t *state, uint64_t limit);
+
 /* Prints the sentence and ends the process. */
 void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
@@ -51,6 +57,9 @@ struct place {
 void place_begin(struct place *p, const struct store_size *size);
 void place_end(struct place *p);
 
+/* Nothing is added from here on: lets other commands have the store's lock. */
+void place_share(struct place *p);
+
 /* Adds a peer to the first free slot at or after `slot`; returns the one it took. */
 uint32_t place_add(struct place *p, struct kphi_peer *peer, uint32_t slot);
 
@@ -58,8 +67,13 @@ uint32_t place_add(struct place *p, struct kphi_peer *peer, uint32_t slot);
  * watch. */
 uint32_t place_run(int program, const void *packet, uint32_t size, uint32_t repeat);
 
+/* A heartbeat of the node to a port; its sequence number is 0. */
+struct bench_frame frame_make(uint16_t port, const uint8_t node_id[16]);
+
 void bench_packets(void);
 void bench_phi(void);
 void bench_scan(void);
+void bench_verdict_lateness(void);
+void bench_run_cpu(void);
 
 #endif

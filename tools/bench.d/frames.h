@@ -25,4 +25,16 @@ struct bench_feed {
 	uint64_t random; /* seed */
 };
 
+/* One message, now, of each of `count` peers of a new store, in an order that leaps across its slots. */
+struct bench_round {
+	uint32_t first, count; /* places in that order */
+	uint32_t peers; /* all of them; a number that shares no factor with BENCH_STRIDE */
+	uint32_t type; /* enum kphi_wire_type */
+	uint32_t accepted, reserved;
+	uint64_t sequence;
+};
+
+#define BENCH_STRIDE 61803U /* 3^4 x 7 x 109 */
+#define BENCH_DEVICE 1 /* by which they came: the loopback device, as under BPF_PROG_TEST_RUN */
+
 #endif

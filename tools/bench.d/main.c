@@ -5,9 +5,11 @@
  * how still the machine was, and a difference smaller than that spread means nothing.
  */
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench.h"
 #include "kernel/load.h"
@@ -16,9 +18,11 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } benches[] = {
-	{"packets", bench_packets},
-	{"phi", bench_phi},
-	{"scan", bench_scan},
+	{"packets", bench_packets}, /* in XDP */
+	{"phi", bench_phi}, /* against libm */
+	{"scan", bench_scan}, /* from the store to phi */
+	{"verdict_lateness", bench_verdict_lateness}, /* of `kphi run` */
+	{"run_cpu", bench_run_cpu}, /* its CPU time */
 };
 
 /* One CPU for the whole run, and not the one that takes most interrupts. */
@@ -35,8 +39,8 @@ static void stay_on_one_cpu(void)
 	CPU_SET(last, &cpus);
 	if (sched_setaffinity(0, sizeof(cpus), &cpus))
 		die("cannot stay on CPU %d", last);
-	/* Ahead of whatever else runs there, where that is allowed. */
-	sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1});
+	/* Ahead of whatever else runs there, where that is allowed; what is started from here is not. */
+	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &(struct sched_param){.sched_priority = 1});
 }
 
 static bool wanted(const char *name, int argc, char **argv)
@@ -47,14 +51,21 @@ static bool wanted(const char *name, int argc, char **argv)
 	return argc < 2;
 }
 
+/* The first process of a pid namespace has no default actions; all others there end with it. */
+static void stop(int number)
+{
+	_exit(128 + number);
+}
+
 int main(int argc, char **argv)
 {
+	signal(SIGINT, stop);
+	signal(SIGTERM, stop);
+	setvbuf(stdout, NULL, _IOLBF, 0); /* a figure is seen when it is there */
 	load_quiet();
 	stay_on_one_cpu();
 	for (size_t i = 0; i < COUNT(benches); i++)
-		if (wanted(benches[i].name, argc, argv)) {
+		if (wanted(benches[i].name, argc, argv))
 			benches[i].run();
-			fflush(stdout);
-		}
-	return ferror(stdout) != 0;
+	return fflush(stdout) || ferror(stdout) != 0;
 }

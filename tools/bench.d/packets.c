@@ -3,14 +3,13 @@
  * What a packet costs in XDP: nanoseconds of one run under BPF_PROG_TEST_RUN, by the kernel's own watch. The
  * harness is in that figure, so the baseline is a program that does nothing. Caches are warm: a lower bound.
  */
-#include <arpa/inet.h>
 #include <bench.skel.h>
 #include <endian.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "bench.h"
-#include "frames.h"
 #include "kernel/load.h"
 
 #define ROUNDS       25
@@ -30,28 +29,6 @@ struct subject {
 	struct bench_frame frame;
 	struct series ns;
 };
-
-static struct bench_frame make_frame(uint16_t port)
-{
-	struct bench_frame f = {
-		.ethernet.h_proto = htons(ETH_P_IP),
-		.ip = {.version = 4,
-		       .ihl = 5,
-		       .ttl = 64,
-		       .protocol = IPPROTO_UDP,
-		       .tot_len = htons(sizeof(f) - sizeof(f.ethernet)),
-		       .saddr = htonl(0x0a000001)},
-		.udp = {.dest = htons(port), .len = htons(sizeof(f.udp) + sizeof(f.wire))},
-		.wire = {.magic = htonl(KPHI_WIRE_MAGIC),
-			 .version = KPHI_WIRE_VERSION,
-			 .type = KPHI_WIRE_BEAT,
-			 .length = htons(sizeof(f.wire)),
-			 .epoch = htobe64(1)},
-	};
-
-	memcpy(f.wire.node_id, node_id, sizeof(node_id));
-	return f;
-}
 
 static void add_peers(struct place *p)
 {
@@ -125,7 +102,7 @@ void bench_packets(void)
 	};
 
 	for (int i = 0; i < SUBJECTS; i++)
-		subjects[i].frame = make_frame(subjects[i].port);
+		subjects[i].frame = frame_make(subjects[i].port, node_id);
 	for (int round = 0; round <= ROUNDS; round++) /* the first one warms up */
 		for (int i = 0; i < SUBJECTS; i++)
 			run(&p.store, &subjects[i], round);

@@ -52,8 +52,13 @@ void place_end(struct place *p)
 	load_free(p->kphi);
 	control_close(&p->control);
 	store_close(&p->store);
-	if (pin_purge(&p->pin, NULL, &w))
+	if ((p->pin.lock < 0 && pin_lock(&p->pin, &w)) || pin_purge(&p->pin, NULL, &w))
 		die("%s", w.text);
+	pin_close(&p->pin);
+}
+
+void place_share(struct place *p)
+{
 	pin_close(&p->pin);
 }
 

@@ -9,7 +9,6 @@
 
 #include "bench.h"
 #include "core/policy.h"
-#include "frames.h"
 #include "kernel/clock.h"
 
 #define CAPACITY 131072

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -40,6 +42,21 @@ double series_median_over(const struct series *a, const struct series *b)
 void rest(void)
 {
 	usleep(5000);
+}
+
+void sleep_until(uint64_t monotonic_ns)
+{
+	struct timespec at = {.tv_sec = (time_t)(monotonic_ns / 1000000000),
+			      .tv_nsec = (long)(monotonic_ns % 1000000000)};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
+		;
+}
+
+uint64_t random_below(uint64_t *state, uint64_t limit)
+{
+	*state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (*state >> 33) % limit;
 }
 
 void die(const char *format, ...)
