@@ -48,14 +48,23 @@ static bool still_there(int fd, const char *path)
 	       locked.st_ino == named.st_ino;
 }
 
+int pin_make_folder(const char *path, mode_t mode)
+{
+	mode_t mask = umask(0);
+	int err = mkdir(path, mode) ? -errno : 0;
+
+	umask(mask);
+	return err;
+}
+
 /* Mounting and unmounting happen one at a time: two bpffs, one over the other, would be two stores. */
 static int lock_mounting(void)
 {
 	for (;;) {
-		int fd;
+		int fd, err = pin_make_folder(HOME, 0755);
 
-		if (mkdir(HOME, 0755) && errno != EEXIST)
-			return -errno;
+		if (err && err != -EEXIST)
+			return err;
 		fd = open(HOME "/lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd < 0 && errno != ENOENT)
 			return -errno;
@@ -102,14 +111,16 @@ static int mount_default(struct why *w)
 static int make_named(struct pin *p, struct why *w)
 {
 	char copy[PIN_PATH];
+	int err;
 
 	snprintf(copy, sizeof(copy), "%s", p->root);
 	if (!access(p->root, F_OK) || !on_bpffs(dirname(copy)))
 		return 0;
-	p->made = !mkdir(p->root, 0750);
-	if (p->made || errno == EEXIST)
+	err = pin_make_folder(p->root, 0750);
+	p->made = !err;
+	if (!err || err == -EEXIST)
 		return 0;
-	return why(w, -errno, "%s: cannot make the directory: %s", p->root, strerror(errno));
+	return why(w, err, "%s: cannot make the directory: %s", p->root, strerror(-err));
 }
 
 int pin_open(struct pin *p, const char *root, bool create, struct why *w)

@@ -11,6 +11,7 @@
 #define KPHI_KERNEL_PIN_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "kernel/why.h"
 
@@ -37,6 +38,9 @@ int pin_open(struct pin *p, const char *root, bool create, struct why *w);
 int pin_lock(struct pin *p, struct why *w);
 
 void pin_close(struct pin *p);
+
+/* mkdir(2) with just this mode, whatever the umask: the store's group has to get through. 0 or -errno. */
+int pin_make_folder(const char *path, mode_t mode);
 
 /* Removes ROOT/FOLDER and all that is pinned in it. */
 int pin_discard(const struct pin *p, const char *folder);

@@ -38,10 +38,12 @@ static int pin_one(int fd, const char *path, mode_t mode, gid_t gid, struct why 
 static int pin_draft(const char *draft, const struct kphi_bpf *skeleton, gid_t gid, struct why *w)
 {
 	char path[PIN_PATH + 64];
-	int err;
+	int err = pin_make_folder(draft, 0750);
 
-	if (mkdir(draft, 0750) || chown(draft, 0, gid))
-		return why(w, -errno, "%s: cannot make the directory: %s", draft, strerror(errno));
+	if (!err && chown(draft, 0, gid))
+		err = -errno;
+	if (err)
+		return why(w, err, "%s: cannot make the directory: %s", draft, strerror(-err));
 	for (size_t i = 0; i < load_maps_count; i++) {
 		const struct load_map *m = &load_maps[i];
 		int fd = load_map_fd(skeleton, m->map);

@@ -85,6 +85,16 @@ int feed_socket_grant(const struct feed_socket *s, const char *group, char *why,
 	return explain(-errno, s->path, why, size);
 }
 
+/* Whatever the daemon's umask keeps to itself: who may use the socket must get to it. */
+static int make_way(const char *path)
+{
+	mode_t mask = umask(0022);
+	int err = file_make_parents(path);
+
+	umask(mask);
+	return err;
+}
+
 static int bind_and_listen(int fd, const struct sockaddr_un *address)
 {
 	mode_t mask = umask(0177);
@@ -100,7 +110,7 @@ int feed_socket_open(struct feed_socket *s, const char *path, const char *group,
 	int err = make_address(path, &address);
 
 	*s = (struct feed_socket){.fd = -1};
-	err = err ? err : file_make_parents(path);
+	err = err ? err : make_way(path);
 	err = err ? err : remove_stale(path);
 	if (err)
 		return explain(err, path, why, size);
