@@ -32,6 +32,7 @@ struct scene {
 	uint32_t peers;
 	uint64_t sequence;
 	uint64_t suspected;
+	uint64_t fed_late_ns; /* at most: were the beats as even as they should be? */
 };
 
 struct cost {
@@ -53,6 +54,16 @@ static void add_peers(struct scene *s)
 	}
 }
 
+static void keep_pace(struct scene *s, uint64_t at_ns)
+{
+	uint64_t late_ns;
+
+	sleep_until(at_ns);
+	late_ns = clock_monotonic_ns() - at_ns;
+	if (late_ns > s->fed_late_ns)
+		s->fed_late_ns = late_ns;
+}
+
 /* One message of each peer of some quarters. From begin_ns on, a second long, or at once if that is 0. */
 static void feed(struct scene *s, enum kphi_wire_type type, uint32_t quarters, uint64_t begin_ns)
 {
@@ -66,7 +77,7 @@ static void feed(struct scene *s, enum kphi_wire_type type, uint32_t quarters, u
 
 	for (uint32_t step = 0; step < STEPS; step++) {
 		if (begin_ns)
-			sleep_until(begin_ns + step * SECOND_NS / STEPS);
+			keep_pace(s, begin_ns + step * SECOND_NS / STEPS);
 		round.first = step * a_step;
 		place_run(bpf_program__fd(s->place.bench->progs.bench_round), &round, sizeof(round), 1);
 	}
@@ -130,9 +141,9 @@ static void print(const struct scene *s, const struct cost *live, const struct c
 	       s->peers, beats / (double)live->ns * 1e9, percent(live), percent(left),
 	       (percent(live) - percent(left)) / 100 * (double)live->ns / beats);
 	printf("\"min_second_percent\":%.2f,\"max_second_percent\":%.2f,\"seconds\":%d,\"suspected\":%llu,"
-	       "\"priority\":%d}\n",
+	       "\"fed_late_max_ms\":%.1f,\"priority\":%d}\n",
 	       series_at(&live->percent, 0), series_at(&live->percent, 1), MEASURED_S,
-	       (unsigned long long)s->suspected, PRIORITY);
+	       (unsigned long long)s->suspected, (double)s->fed_late_ns / 1e6, PRIORITY);
 }
 
 static void measure_peers(uint32_t peers, uint32_t capacity)
@@ -150,6 +161,7 @@ static void measure_peers(uint32_t peers, uint32_t capacity)
 	sleep_until(clock_monotonic_ns() + SETTLE_NS);
 	left = measure(&s, LEFT_S, false);
 	begin_to_beat(&s);
+	s.fed_late_ns = 0;
 	live = measure(&s, MEASURED_S, true);
 	watcher_end(&s.watcher, note, &s);
 	print(&s, &live, &left);
