@@ -253,6 +253,19 @@ ok "the new peer is heard" eventually 10 all_up db6
 kill -HUP "$(pid_of again)"
 ok "SIGHUP does the same" eventually 5 has again 5 '.type == "config"'
 
+# Verdicts do not wait while a reload has to.
+start busy flock "$KPHI_PIN/lock" sleep 4
+sleep 0.3
+configs=$(counts again '.type == "config"')
+kill -HUP "$(pid_of again)"
+stop db6 KILL
+ok "a death is found while another command holds the store" \
+	eventually 3 has again 1 '.type == "suspect" and .peer == "db6" and .consumer == "page"'
+is "... and the reload waits for that one" "$(counts again '.type == "config"')" "$configs"
+ok "... and is done then" eventually 10 has again $((configs + 1)) '.type == "config"'
+beat db6
+ok "back" eventually 10 has again 1 '.type == "trust" and .peer == "db6" and .consumer == "page"'
+
 # A setting that changes costs the window of that one peer.
 sed -i '/name: db4/s/interval: 100ms/interval: 150ms/' "$FILE"
 beats=$(peer_field db5 beats)

@@ -215,6 +215,20 @@ int pin_lock(struct pin *p, struct why *w)
 		   geteuid() ? ". Run it as root" : "");
 }
 
+bool pin_is_locked(const struct pin *p)
+{
+	char path[PIN_PATH];
+	bool locked;
+	int fd;
+
+	snprintf(path, sizeof(path), "%.*s/lock", PIN_PATH - 8, p->root);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
+	if (fd >= 0)
+		close(fd);
+	return locked;
+}
+
 /* A lock on nothing leaves nothing behind; whoever waits for it makes another. */
 void pin_close(struct pin *p)
 {

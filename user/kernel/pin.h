@@ -37,6 +37,9 @@ int pin_open(struct pin *p, const char *root, bool create, struct why *w);
 /* Commands that change anything queue here; released by pin_close() or the end of the process. */
 int pin_lock(struct pin *p, struct why *w);
 
+/* Would pin_lock() have to wait now? For those who must not. */
+bool pin_is_locked(const struct pin *p);
+
 void pin_close(struct pin *p);
 
 /* mkdir(2) with just this mode, whatever the umask: the store's group has to get through. 0 or -errno. */

@@ -50,6 +50,7 @@ struct daemon {
 	uint32_t parts, part; /* of a round, which takes a second */
 	char attach_failure[1200]; /* as it was last said: it is tried again every second */
 	uint32_t absent; /* devices of the file that do not exist yet */
+	uint32_t reload_waits; /* rounds that a reload has waited for the store's lock; 0: none waits */
 	struct lateness lateness; /* of deadlines */
 	uint64_t late_bucket;
 	uint64_t late_unsaid; /* times the loop was late since that was last said */

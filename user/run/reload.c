@@ -9,6 +9,8 @@
 #include "kernel/clock.h"
 #include "run/daemon.h"
 
+#define RELOAD_ROUNDS 10 /* of a second */
+
 static void note_what_waits(struct apply *a, const struct config *old, const struct config *new)
 {
 	if (strcmp(old->state, new->state) != 0)
@@ -140,9 +142,22 @@ static void reload(struct daemon *d)
 	daemon_say_config(d, true, said);
 }
 
+/*
+ * Verdicts do not wait until another command has done its work on the store: the reload does, and is tried
+ * again with each round. That command may have been stopped, so not for ever.
+ */
 void daemon_reload(struct daemon *d)
 {
+	bool locked = pin_is_locked(&d->pin);
+
 	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)clock_monotonic_ns() / 1000);
-	reload(d);
+	if (locked && d->reload_waits++ < RELOAD_ROUNDS)
+		return;
+	d->reload_waits = 0;
+	if (locked)
+		refuse_file(d, "another command is at work on the store, and does not end. Try again when it "
+			       "has");
+	else
+		reload(d);
 	sd_notify(0, "READY=1");
 }

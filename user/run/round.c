@@ -105,6 +105,8 @@ void daemon_round(struct daemon *d, uint64_t now_ns)
 		end_with_store(d);
 		return;
 	}
+	if (d->reload_waits)
+		daemon_reload(d);
 	look_at_devices(d, now_ns);
 	engine_observe_ticks(d->engine, d->store.ticks, d->store.header->cpus, now_ns);
 	if (engine_unsettled(d->engine))
