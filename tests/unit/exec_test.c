@@ -17,7 +17,7 @@
 #include "kernel/clock.h"
 #include "run/bucket.h"
 #include "run/exec.h"
-#include "run/file.h"
+#include "io/file.h"
 
 #define SECOND 1000000000ULL
 

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "run/file.h"
+#include "io/file.h"
 #include "run/names.h"
 #include "run/token.h"
 

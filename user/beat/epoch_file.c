@@ -10,6 +10,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "io/file.h"
 #include "io/format.h"
 #include "io/parse.h"
 
@@ -20,13 +21,6 @@
 
 /* With room for the end of the string, or for a byte too many. */
 #define LINE_SIZE 96
-
-static int path_with_suffix(char out[PATH_MAX], const char *path, const char *suffix)
-{
-	int length = snprintf(out, PATH_MAX, "%s%s", path, suffix);
-
-	return length < PATH_MAX ? 0 : -ENAMETOOLONG;
-}
 
 /* The width is fixed so that a lost digit shows. */
 static void print_line(char line[LINE_SIZE], uint64_t epoch, const uint8_t node_id[16])
@@ -63,86 +57,29 @@ static int parse_line(const char *line, size_t length, const uint8_t node_id[16]
 static int read_saved(const char *path, const uint8_t node_id[16], uint64_t *epoch)
 {
 	char line[LINE_SIZE];
-	ssize_t length;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = file_read(path, line, sizeof(line));
 
 	*epoch = 0;
-	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
-	length = read(fd, line, sizeof(line));
-	if (length < 0) {
-		int err = -errno;
-
-		close(fd);
-		return err;
-	}
-	close(fd);
+	if (length < 0)
+		return length == -ENOENT ? 0 : (int)length;
 	return parse_line(line, (size_t)length, node_id, epoch);
 }
 
-static int sync_directory_of(const char *path)
-{
-	char directory[PATH_MAX];
-	char *slash;
-	int fd, err = 0;
-
-	snprintf(directory, sizeof(directory), "%s", path);
-	slash = strrchr(directory, '/');
-	if (slash)
-		slash[slash == directory] = '\0';
-	fd = open(slash ? directory : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (fsync(fd) < 0)
-		err = -errno;
-	close(fd);
-	return err;
-}
-
-static int write_synced(const char *path, const char *line, size_t length)
-{
-	int err = 0;
-	ssize_t written;
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-
-	if (fd < 0)
-		return -errno;
-	written = write(fd, line, length);
-	if (written < 0 || fsync(fd) < 0)
-		err = -errno;
-	else if ((size_t)written != length)
-		err = -ENOSPC;
-	if (close(fd) < 0 && !err)
-		err = -errno;
-	return err;
-}
-
-/* After a crash at any point the path holds the old line or the new one, whole. */
 static int save(const char *path, const uint8_t node_id[16], uint64_t epoch)
 {
-	char fresh[PATH_MAX], line[LINE_SIZE];
-	int err = path_with_suffix(fresh, path, ".new");
+	char line[LINE_SIZE];
 
-	if (err)
-		return err;
 	print_line(line, epoch, node_id);
-	err = write_synced(fresh, line, LINE_LENGTH);
-	if (!err && rename(fresh, path) < 0)
-		err = -errno;
-	if (err) {
-		unlink(fresh);
-		return err;
-	}
-	return sync_directory_of(path);
+	return file_replace(path, line, LINE_LENGTH);
 }
 
 static int lock(const char *path)
 {
 	char name[PATH_MAX];
-	int fd, err = path_with_suffix(name, path, ".lock");
+	int fd, err;
 
-	if (err)
-		return err;
+	if (snprintf(name, sizeof(name), "%s.lock", path) >= (int)sizeof(name))
+		return -ENAMETOOLONG;
 	fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (fd < 0)
 		return -errno;

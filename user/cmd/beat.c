@@ -17,12 +17,12 @@
 #include "beat/destinations.h"
 #include "beat/epoch_file.h"
 #include "beat/node_id.h"
-#include "beat/realtime.h"
 #include "beat/sender.h"
 #include "cmd/cmd.h"
 #include "io/args.h"
 #include "io/format.h"
 #include "io/parse.h"
+#include "io/realtime.h"
 
 #define STATE_DIRECTORY "/var/lib/kphi"
 #define DAY_S           (24 * 60 * 60)
@@ -368,7 +368,7 @@ static int beat(const struct kphi_cli *cli, struct sender *sender, const struct 
 
 	start_pace(sender, options);
 	announce(sender, options);
-	realtime_enter((unsigned int)options->priority);
+	realtime_enter((unsigned int)options->priority, "beats");
 	err = sender_run(sender);
 	if (err) {
 		fail("cannot wait for the next beat: %s", strerror(-err));

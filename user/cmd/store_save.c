@@ -13,10 +13,10 @@
 
 #include "cmd/session.h"
 #include "cmd/store.h"
+#include "io/file.h"
 #include "io/parse.h"
 #include "io/saved.h"
 #include "kernel/clock.h"
-#include "run/file.h"
 
 #define NS_PER_SECOND 1000000000ULL
 #define FIRST_LINE    2 /* of a peer in the file */
@@ -88,7 +88,8 @@ static int write_saved(const char *path, const struct saved_store *saved)
 	err = err ? err : file_replace(path, text, size);
 	free(text);
 	if (err)
-		fail("%s: cannot be written: %s", path, strerror(-err));
+		fail("%s: cannot be written: %s", path,
+		     err == -ENOTSUP ? "it is no ordinary file" : strerror(-err));
 	return err ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
 }
 

@@ -12,7 +12,7 @@
 
 #include "io/parse.h"
 #include "kernel/store.h"
-#include "run/file.h"
+#include "io/file.h"
 
 static int make_address(const char *path, struct sockaddr_un *to)
 {

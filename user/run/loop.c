@@ -14,11 +14,11 @@
 
 #include "io/error.h"
 #include "io/format.h"
+#include "io/realtime.h"
 #include "kernel/clock.h"
 #include "run/bucket.h"
 #include "run/daemon.h"
 #include "run/run.h"
-#include "run/urgent.h"
 
 #define SECOND_NS      1000000000ULL
 #define LATE_NS        100000000ULL /* later than this is worth an event ... */
@@ -206,7 +206,7 @@ static void begin(struct daemon *d)
 	d->parts = (slots + SLOTS_A_PART - 1) / SLOTS_A_PART;
 	if (d->parts > PARTS_MAX)
 		d->parts = PARTS_MAX;
-	urgent_enter(d->config->priority);
+	realtime_enter(d->config->priority, "verdicts");
 	devices_check(d->devices, clock_monotonic_ns(), daemon_event, d);
 	engine_scan(d->engine, clock_monotonic_ns());
 	ring_buffer__consume(d->hints);

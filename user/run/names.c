@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "run/file.h"
+#include "io/file.h"
 
 /* A line with the time to live, then one name a line: names hold no control characters. */
 #define HEAD      "kphi consumers ttl "

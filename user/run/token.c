@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "io/parse.h"
-#include "run/file.h"
+#include "io/file.h"
 
 #define HEAD        "kphi token "
 #define DIGITS      8

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Small files that are on disk whole or not at all. */
-#ifndef KPHI_RUN_FILE_H
-#define KPHI_RUN_FILE_H
+#ifndef KPHI_IO_FILE_H
+#define KPHI_IO_FILE_H
 
 #include <stddef.h>
 #include <sys/types.h>
 
 /*
  * Replaces the file at `path` and waits until that is on disk. After a crash at any point the path holds the
- * old bytes or the new ones. 0 or -errno.
+ * old bytes or the new ones. 0 or -errno; -ENOTSUP if something other than a file is there, such as a device.
  */
 int file_replace(const char *path, const void *bytes, size_t size);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "run/file.h"
+#include "io/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,8 +49,12 @@ static int sync_directory_of(const char *path)
 int file_replace(const char *path, const void *bytes, size_t size)
 {
 	char fresh[PATH_MAX];
+	struct stat old;
 	int err;
 
+	/* A rename would put a file in the place of /dev/null just as well. */
+	if (!stat(path, &old) && !S_ISREG(old.st_mode))
+		return S_ISDIR(old.st_mode) ? -EISDIR : -ENOTSUP;
 	if (snprintf(fresh, sizeof(fresh), "%s.new", path) >= (int)sizeof(fresh))
 		return -ENAMETOOLONG;
 	err = write_synced(fresh, bytes, size);
