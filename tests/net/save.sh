@@ -139,6 +139,9 @@ atomic() {
 	kphi store purge > /dev/null
 	restore > /dev/null
 	ok "a place that is none is an error" ! kphi store save "$WORK/nowhere/store"
+	mknod "$WORK/device" c 1 3
+	ok "a device is an error" ! kphi store save "$WORK/device"
+	ok "and stays a device" test -c "$WORK/device"
 	ok "an old file is replaced" kphi store save "$SAVED"
 	is "nothing else is left" "$(find "$WORK" -name 'store*' | wc -l)" 1
 	is "what was saved is the same again" "$(sed 1d "$SAVED" | cut -d' ' -f2-)" "$(sed 1d "$WORK/good" | cut -d' ' -f2- |
