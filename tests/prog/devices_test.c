@@ -371,6 +371,17 @@ static void unknown_way(void **state)
 	assert_int_equal(hearing(&r).since_ns, 0);
 }
 
+/* A daemon that starts after a detach has never seen the link; the device is there all the same. */
+static void way_that_is_not_attached(void **state)
+{
+	struct kphi_record r = heard_on("eth0", NULL);
+
+	(void)state;
+	r.device = if_nametoindex("far0");
+	assert_true(r.device);
+	assert_int_equal(hearing(&r).blind, CAUSE_HOOK);
+}
+
 /* Native XDP on a bond runs on its members, and names them. */
 static void members(void **state)
 {
@@ -427,10 +438,11 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
-		CASE(carrier),         CASE(set_down), CASE(deaf_at_the_start), CASE(attach_time),
-		CASE(robbed),          CASE(detached), CASE(vanish_and_return), CASE(made_sure_of),
-		CASE(vanish_for_good), CASE(two_ways), CASE(unknown_way),       CASE(members),
-		CASE(overrun),         CASE(purged),
+		CASE(carrier),           CASE(set_down),     CASE(deaf_at_the_start),
+		CASE(attach_time),       CASE(robbed),       CASE(detached),
+		CASE(vanish_and_return), CASE(made_sure_of), CASE(vanish_for_good),
+		CASE(two_ways),          CASE(unknown_way),  CASE(way_that_is_not_attached),
+		CASE(members),           CASE(overrun),      CASE(purged),
 	};
 
 	load_quiet();

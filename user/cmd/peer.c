@@ -17,11 +17,6 @@
 
 static const char *const models[] = {"normal", "akka", "exponential", NULL}; /* enum kphi_model */
 
-#define INTERVAL_MIN_NS 1000ULL
-#define INTERVAL_MAX_NS 7200000000000ULL /* 2 h */
-#define SETTING_MAX_NS                                                                                       \
-	86400000000000ULL /* a day; windows hold intervals of up to KPHI_INTERVAL_MAX_NS, 39 h */
-
 #define MUTE_MAX_NS 31536000000000000ULL /* 365 days */
 
 struct add {
@@ -40,17 +35,17 @@ static const struct option_spec add_specs[] = {
 	 .help = "or: any UDP packet from this address ..."},
 	{"port", OPT_PORT, offsetof(struct add, port), offsetof(struct add, has_port),
 	 .help = "... to this port"},
-	{"interval", OPT_DURATION, offsetof(struct add, interval_ns), OPT_NO_HAS, .min = INTERVAL_MIN_NS,
-	 .max = INTERVAL_MAX_NS,
+	{"interval", OPT_DURATION, offsetof(struct add, interval_ns), OPT_NO_HAS, .min = PEER_INTERVAL_MIN_NS,
+	 .max = PEER_INTERVAL_MAX_NS,
 	 .help = "how often it beats; learned from the first 8 intervals if not said"},
 	{"model", OPT_CHOICE, offsetof(struct add, model), OPT_NO_HAS, .choices = models,
 	 .help = "how its silence is judged; normal if not said"},
 	{"min-std", OPT_DURATION, offsetof(struct add, min_std_ns), offsetof(struct add, has_min_std),
-	 .max = SETTING_MAX_NS, .help = "floor of the standard deviation; interval / 10 if not said"},
+	 .max = PEER_SETTING_MAX_NS, .help = "floor of the standard deviation; interval / 10 if not said"},
 	{"pause", OPT_DURATION, offsetof(struct add, pause_ns), offsetof(struct add, has_pause),
-	 .max = SETTING_MAX_NS, .help = "acceptable pause on top of the mean; 3 intervals if not said"},
+	 .max = PEER_SETTING_MAX_NS, .help = "acceptable pause on top of the mean; 3 intervals if not said"},
 	{"max-interval", OPT_DURATION, offsetof(struct add, max_interval_ns), OPT_NO_HAS,
-	 .min = INTERVAL_MIN_NS, .max = SETTING_MAX_NS,
+	 .min = PEER_INTERVAL_MIN_NS, .max = PEER_SETTING_MAX_NS,
 	 .help = "longer intervals are not learned; 10 intervals if not said"},
 	{"host", OPT_NAME, offsetof(struct add, host), OPT_NO_HAS, .value = "LABEL",
 	 .help = "the host it runs on, to group several streams"},

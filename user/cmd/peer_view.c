@@ -37,7 +37,9 @@ const char *view_state(const struct view *v)
 
 bool view_is_suspect(const struct view *v)
 {
-	return v->opinion.state == PEER_SUSPECT && !is_held(v) && !v->muted;
+	bool suspect = v->opinion.state == PEER_SUSPECT && !is_held(v);
+
+	return (suspect || v->opinion.state == PEER_DOWN) && !v->muted;
 }
 
 /* Sentences one after the other, as far as there is room. */

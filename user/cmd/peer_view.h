@@ -28,7 +28,7 @@ void view_judge(struct view *v, const struct store *s, uint32_t slot, const stru
  * host; and "degraded": it is up, but its own health check fails. */
 const char *view_state(const struct view *v);
 
-/* Is that a verdict to act on? Not while it is held or muted. */
+/* Is that a verdict to act on: suspect, or declared down? Not while it is held or muted. */
 bool view_is_suspect(const struct view *v);
 
 /* Why it is in this state, as sentences with semicolons between; "" when there is nothing to explain. */

@@ -13,8 +13,10 @@
  *
  * - A look publishes the verdict first, then its events; all that it changes has one token.
  *
- * - A consumer for whom a peer has too few samples (min_samples, or its interval is still being learned)
- *   suspects it after a silence of five intervals, but at least a minute: who dies in infancy is found too.
+ * - A consumer for whom a peer has too few samples (min_samples, or the interval is still being learned)
+ *   suspects it after a silence of five intervals, or of five times the mean of what was heard of it, but at
+ *   least a minute: who dies in infancy is found too. After the very first beat of a peer without an interval
+ *   nothing is known yet, and ten minutes have to do.
  *
  * - A suspicion that stands when a mute begins stays; it may end by a beat, but none begins. The verdict is
  *   UNKNOWN. One that stands when blindness begins stays as well: this host could hear when it was reached.

@@ -42,7 +42,13 @@ static uint64_t first_beat_ns(const struct look *l)
 /* On too few samples phi says nothing. But a peer that dies in its infancy has to be found some day. */
 static uint64_t infant_ns(const struct look *l)
 {
-	return first_beat_ns(l) > ENGINE_FIRST_BEAT_NS ? first_beat_ns(l) : ENGINE_FIRST_BEAT_NS;
+	const struct kphi_window *w = &l->record.window;
+	uint64_t silence =
+		w->interval_ns ? first_beat_ns(l) : ENGINE_FIRST_BEAT_INTERVALS * window_mean_ns(w);
+
+	if (!w->interval_ns && !w->n)
+		return ENGINE_FIRST_SILENCE_NS;
+	return silence > ENGINE_FIRST_BEAT_NS ? silence : ENGINE_FIRST_BEAT_NS;
 }
 
 static bool by_phi(const struct look *l, const struct consumer *consumer)
@@ -295,6 +301,25 @@ static bool never_was_told(const struct look *l, uint64_t deadline)
 }
 
 /* The first beat is due if somebody listens. */
+/* Nobody knows which CPU will take the first beat: a stall of any of them speaks for the peer, the last one
+ * longest. */
+static struct grace_span waiting_grace(struct look *l)
+{
+	const struct kphi_tick *best = l->tick;
+	struct grace_span last = hold_grace(l), g;
+
+	for (uint32_t cpu = 0; cpu < l->e->cpus; cpu++) {
+		l->tick = l->e->host.tick(l->e->host.context, cpu);
+		g = hold_grace(l);
+		if (g.until_ns > last.until_ns) {
+			last = g;
+			best = l->tick;
+		}
+	}
+	l->tick = best;
+	return last;
+}
+
 static void judge_waiting(struct look *l)
 {
 	struct slot *s = l->slot;
@@ -312,7 +337,7 @@ static void judge_waiting(struct look *l)
 		l->overdue = due;
 		return;
 	}
-	grace = hold_grace(l);
+	grace = waiting_grace(l);
 	if (grace.until_ns && l->now_ns < later(deadline, l->e->config.hold_max_ns))
 		look_again_at(l, grace.until_ns);
 	else if (s->never_ns != l->record.since_ns) {

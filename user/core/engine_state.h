@@ -11,6 +11,8 @@
 
 #define ENGINE_FIRST_BEAT_INTERVALS 5
 #define ENGINE_FIRST_BEAT_NS        60000000000ULL /* where no interval is known */
+#define ENGINE_FIRST_SILENCE_NS     600000000000ULL /* after the very first beat of a peer without an interval \
+						     */
 #define ENGINE_INFANT_LOOK_NS                                                                                \
 	10000000ULL /* of a peer of which no interval is known, look so soon, then half as often ... */
 #define ENGINE_GRACE_INTERVALS    10

@@ -19,6 +19,12 @@
 
 #include "phi.h"
 
+/* What a peer may be given, wherever it is given. Windows hold intervals of up to KPHI_INTERVAL_MAX_NS, 39 h.
+ */
+#define PEER_INTERVAL_MIN_NS 1000ULL
+#define PEER_INTERVAL_MAX_NS 7200000000000ULL /* 2 h */
+#define PEER_SETTING_MAX_NS  86400000000000ULL /* min-std, pause, max-interval: a day */
+
 /* What a model judges by: the window's sums or the virtual seed, floor and pause applied. */
 struct kphi_estimate {
 	uint64_t n; /* samples; 1..KPHI_WINDOW_MAX */

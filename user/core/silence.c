@@ -24,9 +24,12 @@ uint64_t silence_discount_ns(const struct kphi_record *r, const struct kphi_tick
 	 */
 	uint64_t open = silence_open_stall_ns(t, now_ns);
 	uint64_t stalled = __atomic_load_n(&t->stalled_total_ns, __ATOMIC_RELAXED) + open;
+	uint64_t most = SILENCE_DISCOUNT_MAX_NS + SILENCE_DISCOUNT_INTERVALS * r->window.interval_ns;
 	uint64_t elapsed = elapsed_ns(r, now_ns);
 
 	stalled = stalled > r->stalled_copy_ns ? stalled - r->stalled_copy_ns : 0;
+	if (stalled > most)
+		stalled = most;
 	return stalled < elapsed ? stalled : elapsed;
 }
 

@@ -11,6 +11,14 @@
 #define SILENCE_OPEN_MAX_NS 60000000000ULL
 
 /*
+ * No more than this, and ten of the peer's intervals, is ever taken off one silence: a host whose ticks are
+ * always late must not hide a death for ever. After a longer stall, grace gives the peers the time to be
+ * heard again.
+ */
+#define SILENCE_DISCOUNT_MAX_NS    60000000000ULL
+#define SILENCE_DISCOUNT_INTERVALS 10
+
+/*
  * now - last arrival, less what the CPU that took the arrival was stalled since, the stall that may be going
  * on included. Never negative: an arrival newer than `now` is a silence of 0. `tick` is that CPU's element of
  * `ticks`. In nanoseconds; the record must have heard something.

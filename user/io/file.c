@@ -6,24 +6,37 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int write_synced(const char *path, const void *bytes, size_t size)
+/*
+ * The file that is going to take the place of the other, locked: of two who replace the same file at once,
+ * one waits, and then finds that what it has a lock on is the file itself by now.
+ */
+static int open_fresh(const char *path)
 {
-	int err = 0, fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-	ssize_t written;
+	struct stat locked, named;
 
-	if (fd < 0)
-		return -errno;
-	written = write(fd, bytes, size);
+	for (;;) {
+		int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+
+		if (fd < 0)
+			return -errno;
+		if (!flock(fd, LOCK_EX) && !fstat(fd, &locked) && !stat(path, &named) &&
+		    locked.st_dev == named.st_dev && locked.st_ino == named.st_ino)
+			return fd;
+		close(fd);
+	}
+}
+
+static int write_synced(int fd, const void *bytes, size_t size)
+{
+	ssize_t written = ftruncate(fd, 0) ? -1 : write(fd, bytes, size);
+
 	if (written < 0 || fsync(fd) < 0)
-		err = -errno;
-	else if ((size_t)written != size)
-		err = -ENOSPC;
-	if (close(fd) < 0 && !err)
-		err = -errno;
-	return err;
+		return -errno;
+	return (size_t)written == size ? 0 : -ENOSPC;
 }
 
 /* The name is on disk only when the directory is. */
@@ -50,21 +63,23 @@ int file_replace(const char *path, const void *bytes, size_t size)
 {
 	char fresh[PATH_MAX];
 	struct stat old;
-	int err;
+	int fd, err;
 
 	/* A rename would put a file in the place of /dev/null just as well. */
 	if (!stat(path, &old) && !S_ISREG(old.st_mode))
 		return S_ISDIR(old.st_mode) ? -EISDIR : -ENOTSUP;
 	if (snprintf(fresh, sizeof(fresh), "%s.new", path) >= (int)sizeof(fresh))
 		return -ENAMETOOLONG;
-	err = write_synced(fresh, bytes, size);
+	fd = open_fresh(fresh);
+	if (fd < 0)
+		return fd;
+	err = write_synced(fd, bytes, size);
 	if (!err && rename(fresh, path) < 0)
 		err = -errno;
-	if (err) {
+	if (err)
 		unlink(fresh);
-		return err;
-	}
-	return sync_directory_of(path);
+	close(fd);
+	return err ? err : sync_directory_of(path);
 }
 
 ssize_t file_read(const char *path, void *bytes, size_t size)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* From devices to peers: can this host hear one? */
+#include <net/if.h>
+
 #include "kernel/devices_state.h"
 
 /* All devices of one number: two network namespaces may each have one. */
@@ -23,6 +25,17 @@ static void add_ear(struct ears *e, const struct device *v)
 	e->open = true;
 }
 
+/*
+ * A device that is there, and that no link of ours is on: this host is deaf on it, whether this process saw
+ * the link go or not. One that is no more says nothing: its successor has another number.
+ */
+static bool is_device(uint32_t ifindex)
+{
+	char name[IF_NAMESIZE];
+
+	return if_indextoname(ifindex, name);
+}
+
 static struct ears ears_at(const struct devices *d, uint32_t ifindex)
 {
 	struct ears e = {0};
@@ -33,6 +46,8 @@ static struct ears ears_at(const struct devices *d, uint32_t ifindex)
 	for (uint32_t i = 0; !e.known && i < d->count; i++)
 		if (device_has_alias(&d->list[i], ifindex))
 			add_ear(&e, &d->list[i]);
+	if (!e.known && is_device(ifindex))
+		e = (struct ears){.known = true, .deaf = CAUSE_HOOK};
 	return e;
 }
 

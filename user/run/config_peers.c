@@ -9,9 +9,6 @@
 #include "io/parse.h"
 #include "run/config_check.h"
 
-#define INTERVAL_MIN_NS 1000ULL
-#define INTERVAL_MAX_NS (KPHI_INTERVAL_MAX_NS / KPHI_CAP_INTERVALS)
-
 /* A group of one is a peer that stands for itself. */
 struct group {
 	const struct check *c;
@@ -28,17 +25,17 @@ static int take_settings(struct group *g)
 	struct kphi_peer *p = &g->settings;
 	int model = KPHI_MODEL_NORMAL, err;
 
-	err = take_duration(c, &g->here, "interval", raw->interval, INTERVAL_MIN_NS, INTERVAL_MAX_NS,
-			    &p->interval_ns);
+	err = take_duration(c, &g->here, "interval", raw->interval, PEER_INTERVAL_MIN_NS,
+			    PEER_INTERVAL_MAX_NS, &p->interval_ns);
 	err = err ? err : take_choice(c, &g->here, "model", raw->model, models, KPHI_MODELS, &model);
 	err = err ? err
-		  : take_duration(c, &g->here, "min_std", raw->min_std, 0, KPHI_INTERVAL_MAX_NS,
+		  : take_duration(c, &g->here, "min_std", raw->min_std, 0, PEER_SETTING_MAX_NS,
 				  &p->min_std_ns);
 	err = err ? err
-		  : take_duration(c, &g->here, "pause", raw->pause, 0, KPHI_INTERVAL_MAX_NS, &p->pause_ns);
+		  : take_duration(c, &g->here, "pause", raw->pause, 0, PEER_SETTING_MAX_NS, &p->pause_ns);
 	err = err ? err
-		  : take_duration(c, &g->here, "max_interval", raw->max_interval, INTERVAL_MIN_NS,
-				  KPHI_INTERVAL_MAX_NS, &p->max_interval_ns);
+		  : take_duration(c, &g->here, "max_interval", raw->max_interval, PEER_INTERVAL_MIN_NS,
+				  PEER_SETTING_MAX_NS, &p->max_interval_ns);
 	if (err)
 		return err;
 	p->model = (uint8_t)model;

@@ -46,6 +46,7 @@ struct daemon {
 	sd_event_source *deadline, *round;
 	uint64_t deadline_ns; /* when the engine wants to be called; UINT64_MAX: never */
 	uint64_t woken_ns; /* by a deadline, last */
+	uint64_t awake_ns; /* by anything, last */
 	uint64_t round_ns; /* when the next part of a round is due */
 	uint32_t parts, part; /* of a round, which takes a second */
 	char attach_failure[1200]; /* as it was last said: it is tried again every second */

@@ -21,6 +21,7 @@
 #include "run/run.h"
 
 #define SECOND_NS      1000000000ULL
+#define SLEPT_NS       3000000000ULL /* not woken for longer: this process, or the host, was stopped */
 #define LATE_NS        100000000ULL /* later than this is worth an event ... */
 #define LATE_PERIOD_NS (10 * SECOND_NS) /* ... so often at most, after a few */
 #define LATE_BURST     3
@@ -64,6 +65,24 @@ void daemon_note_lateness(struct daemon *d, uint64_t wanted_ns, uint64_t now_ns)
 	daemon_event(d, &event);
 }
 
+/*
+ * The time, when the loop has woken. A round comes at least once a second; if none did for longer, the whole
+ * host may have been stopped, and its ticks, which say so, may be about to run: they get the time for it
+ * before anybody is judged.
+ */
+static uint64_t awake_ns(struct daemon *d)
+{
+	const struct timespec moment = {.tv_nsec = KPHI_TICK_LIMIT_NS};
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (d->awake_ns && now_ns - d->awake_ns > SLEPT_NS) {
+		nanosleep(&moment, NULL);
+		now_ns = clock_monotonic_ns();
+	}
+	d->awake_ns = now_ns;
+	return now_ns;
+}
+
 static int on_hints(sd_event_source *source, int fd, uint32_t events, void *context)
 {
 	struct daemon *d = context;
@@ -71,6 +90,7 @@ static int on_hints(sd_event_source *source, int fd, uint32_t events, void *cont
 	(void)source;
 	(void)fd;
 	(void)events;
+	awake_ns(d);
 	ring_buffer__consume(d->hints);
 	return 0;
 }
@@ -78,7 +98,7 @@ static int on_hints(sd_event_source *source, int fd, uint32_t events, void *cont
 static int on_deadline(sd_event_source *source, uint64_t usec, void *context)
 {
 	struct daemon *d = context;
-	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t now_ns = awake_ns(d);
 
 	(void)source;
 	(void)usec;
@@ -94,7 +114,7 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *context)
 static int on_round(sd_event_source *source, uint64_t usec, void *context)
 {
 	struct daemon *d = context;
-	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t now_ns = awake_ns(d);
 
 	(void)usec;
 	daemon_note_lateness(d, d->round_ns, now_ns);
@@ -111,7 +131,7 @@ static int on_round(sd_event_source *source, uint64_t usec, void *context)
 static int on_devices(sd_event_source *source, int fd, uint32_t events, void *context)
 {
 	struct daemon *d = context;
-	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t now_ns = awake_ns(d);
 
 	(void)source;
 	(void)fd;
