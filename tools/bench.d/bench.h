@@ -70,6 +70,9 @@ uint32_t place_run(int program, const void *packet, uint32_t size, uint32_t repe
 /* A heartbeat of the node to a port; its sequence number is 0. */
 struct bench_frame frame_make(uint16_t port, const uint8_t node_id[16]);
 
+/* -log10 of the upper tail of the normal distribution, by libm: z below some 37. */
+double libm_normal(double z);
+
 void bench_packets(void);
 void bench_phi(void);
 void bench_scan(void);
