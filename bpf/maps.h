@@ -84,6 +84,7 @@ struct {
 struct timer {
 	struct bpf_timer timer;
 };
+KPHI_ASSERT_SIZE(struct timer, sizeof(struct kphi_timer));
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -94,7 +95,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 256 * 1024);
+	__uint(max_entries, KPHI_HINTS_BYTES);
 } hints SEC(".maps");
 
 struct {

@@ -197,10 +197,15 @@ struct kphi_tick {
 	struct kphi_stall stall[KPHI_STALLS]; /* a ring: the next goes to stalls % KPHI_STALLS */
 };
 
+struct kphi_timer {
+	uint64_t timer[2]; /* struct bpf_timer on the BPF side */
+};
+
 /* Sent when a verdict may change before its deadline. May be lost; a scan repairs. */
 struct kphi_hint {
 	uint32_t slot, generation;
 };
+#define KPHI_HINTS_BYTES (256 * 1024)
 
 enum kphi_verdict_state {
 	KPHI_VERDICT_UNKNOWN = 0,
@@ -279,6 +284,7 @@ KPHI_ASSERT_SIZE(struct kphi_lock, 4);
 KPHI_ASSERT_SIZE(struct kphi_tick, 384);
 KPHI_ASSERT_SIZE(struct kphi_verdict, 64);
 KPHI_ASSERT_SIZE(struct kphi_hint, 8);
+KPHI_ASSERT_SIZE(struct kphi_timer, 16);
 KPHI_ASSERT_OFFSET(struct kphi_peer, mute_until_ns, 200);
 KPHI_ASSERT_SIZE(struct kphi_control, 288);
 

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "kernel/load.h"
 #include "kernel/store.h"
 
 #define TRIES 1000 /* a writer holds the record for some 100 ns */
@@ -98,7 +99,8 @@ int64_t store_find(const struct store *s, const char *name)
 	return -1;
 }
 
-/* The kernel's own rounding: arrays of eight-byte multiples in whole pages, and a preallocated hash. */
+/* The kernel's own rounding: arrays of eight-byte multiples in whole pages, a page for each map's own things,
+ * and a preallocated hash. */
 static uint64_t pages(uint64_t bytes)
 {
 	return (bytes + 4095) / 4096 * 4096;
@@ -106,15 +108,16 @@ static uint64_t pages(uint64_t bytes)
 
 uint64_t store_memory(const struct kphi_store *h)
 {
-	enum { HASH_ELEMENT = 48, HASH_BUCKET = 16 };
-	uint64_t buckets = 1, per_cpu = sizeof(struct kphi_counters) + sizeof(struct kphi_tick);
+	enum { HASH_ELEMENT = 48, HASH_BUCKET = 16, LOCK = 8 };
+	uint64_t peer = sizeof(struct kphi_peer) + sizeof(struct kphi_record) + sizeof(struct kphi_verdict) +
+			h->window * sizeof(uint64_t) + LOCK + HASH_ELEMENT + sizeof(struct kphi_id) +
+			sizeof(struct kphi_slot);
+	uint64_t cpu = sizeof(struct kphi_counters) + sizeof(struct kphi_tick) + sizeof(struct kphi_timer);
+	uint64_t buckets = 1;
 
 	while (buckets < h->peers)
 		buckets *= 2;
-	return pages(sizeof(struct kphi_store)) + pages((uint64_t)h->peers * sizeof(struct kphi_peer)) +
-	       pages((uint64_t)h->peers * sizeof(struct kphi_record)) +
-	       pages((uint64_t)h->peers * h->window * 8) + pages((uint64_t)h->peers * 8) +
-	       pages(h->cpus * per_cpu) + pages(KPHI_PORT_BYTES) +
-	       h->peers * (HASH_ELEMENT + sizeof(struct kphi_id) + sizeof(struct kphi_slot)) +
-	       buckets * HASH_BUCKET;
+	return pages(h->peers * peer) + pages(buckets * HASH_BUCKET) + pages(h->cpus * cpu) +
+	       pages(sizeof(struct kphi_store)) + pages(KPHI_PORT_BYTES) + pages(KPHI_HINTS_BYTES) +
+	       load_maps_count * pages(1);
 }
