@@ -20,6 +20,6 @@ for size in "peers 1 window 8" "peers 1024 window 1000" "peers 131072 window 64"
 	kphi store create $size > /dev/null
 	kernel=$(accounted)
 	between "$size: of the kernel's $kernel bytes (ppm)" \
-		$(($(kphi -j store show | jq .memory_bytes) * 1000000 / kernel)) 970000 1030000
+		$(($(kphi -j store show | jq .memory_bytes) * 1000000 / kernel)) 950000 1050000
 	kphi store purge > /dev/null
 done
