@@ -204,7 +204,7 @@ void host_run(struct world *w)
 	if (w->dead)
 		host_start(w);
 	for (uint32_t i = 0; i < w->hints; i++)
-		engine_look(w->engine, w->hint[i], w->now_ns);
+		engine_hint(w->engine, w->hint[i], w->now_ns);
 	w->hints = 0;
 	engine_advance(w->engine, w->now_ns);
 	if (engine_next_ns(w->engine) <= w->now_ns)

@@ -233,6 +233,21 @@ void engine_look(struct engine *e, uint32_t index, uint64_t now_ns)
 	look_schedule(&l);
 }
 
+void engine_hint(struct engine *e, uint32_t index, uint64_t now_ns)
+{
+	struct slot *s;
+
+	if (index >= e->slots)
+		return;
+	s = &e->slot[index];
+	if (s->hinted_ns && now_ns - s->hinted_ns < ENGINE_HINT_NS) {
+		schedule_hasten(e->schedule, index, s->hinted_ns + ENGINE_HINT_NS);
+		return;
+	}
+	s->hinted_ns = now_ns;
+	engine_look(e, index, now_ns);
+}
+
 void engine_scan(struct engine *e, uint64_t now_ns)
 {
 	e->scanning = true;

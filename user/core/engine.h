@@ -104,6 +104,13 @@ bool engine_configure(struct engine *e, const struct engine_config *config, cons
 
 /* Look at one slot; at all that is due. */
 void engine_look(struct engine *e, uint32_t index, uint64_t now_ns);
+
+/*
+ * Something has changed at this slot. Looks, but no more than once in 10 ms: a sender that flips its flags or
+ * its epoch with every packet must not keep the daemon, and everybody who reads its events, busy with nothing
+ * else.
+ */
+void engine_hint(struct engine *e, uint32_t index, uint64_t now_ns);
 void engine_advance(struct engine *e, uint64_t now_ns);
 
 /*

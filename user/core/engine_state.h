@@ -11,13 +11,15 @@
 
 #define ENGINE_FIRST_BEAT_INTERVALS 5
 #define ENGINE_FIRST_BEAT_NS        60000000000ULL /* where no interval is known */
-#define ENGINE_FIRST_SILENCE_NS     600000000000ULL /* after the very first beat of a peer without an interval \
-						     */
+#define ENGINE_FIRST_SILENCE_NS                                                                              \
+	600000000000ULL /* after the very first beat of a peer without an interval                           \
+			 */
 #define ENGINE_INFANT_LOOK_NS                                                                                \
 	10000000ULL /* of a peer of which no interval is known, look so soon, then half as often ... */
 #define ENGINE_GRACE_INTERVALS    10
 #define ENGINE_CORRELATED_SAMPLES 8 /* a peer with fewer intervals is no evidence about this host */
 #define ENGINE_BUSY_NS            1000000ULL /* a record that is being written is read again so soon */
+#define ENGINE_HINT_NS            10000000ULL /* hints of one peer are followed this far apart */
 #define ENGINE_REPAIR_NS          1000000000ULL /* how often engine_repair() is called */
 #define ENGINE_RECHECK_NS         100000000ULL /* how often correlated holds and open stalls are judged again */
 
@@ -49,6 +51,7 @@ struct slot {
 	uint64_t retuned;
 	uint64_t never_ns; /* record.since_ns for which never_heard was announced; 0: none */
 	uint64_t sight_ns, sight_stalled_ns; /* hearing.since_ns, and stalled_total_ns at that time */
+	uint64_t hinted_ns; /* last look because of a hint */
 	uint64_t hold_from_ns; /* when the silence began that is held */
 	uint32_t generation;
 	uint32_t cares; /* consumers that care about it */

@@ -95,7 +95,7 @@ static int on_hint(void *context, void *data, size_t size)
 	const struct kphi_hint *hint = data;
 
 	if (size >= sizeof(*hint))
-		engine_look(d->engine, hint->slot, clock_monotonic_ns());
+		engine_hint(d->engine, hint->slot, clock_monotonic_ns());
 	return 0;
 }
 
