@@ -9,7 +9,7 @@ accounted() {
 	local map sum=0
 
 	for map in "$KPHI_PIN"/abi-*/*; do
-		[ ! -d "$map" ] && [ "${map##*/}" != control ] || continue
+		if [ -d "$map" ] || [ "${map##*/}" = control ]; then continue; fi
 		sum=$((sum + $(bpftool -j map show pinned "$map" | jq .bytes_memlock)))
 	done
 	echo $sum

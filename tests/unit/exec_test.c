@@ -14,10 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/file.h"
 #include "kernel/clock.h"
 #include "run/bucket.h"
 #include "run/exec.h"
-#include "io/file.h"
 
 #define SECOND 1000000000ULL
 

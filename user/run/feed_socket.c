@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/file.h"
 #include "io/parse.h"
 #include "kernel/store.h"
-#include "io/file.h"
 
 static int make_address(const char *path, struct sockaddr_un *to)
 {

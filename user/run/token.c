@@ -10,8 +10,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "io/parse.h"
 #include "io/file.h"
+#include "io/parse.h"
 
 #define HEAD        "kphi token "
 #define DIGITS      8
