@@ -9,6 +9,7 @@
 for tool in qemu-system-x86_64 cpio busybox; do
 	command -v "$tool" > /dev/null || skip_all "$tool is not installed (tools/setup installs it)"
 done
+"$ROOT/tests/vm/boot" -n > "$WORK/fetch" 2>&1 || skip_all "Debian's cloud kernel cannot be fetched: $(tail -n 1 "$WORK/fetch")"
 
 result() {
 	sed -n "s/^result $1 //p" "$(log_of guest)" | tail -n 1
