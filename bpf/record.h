@@ -15,25 +15,6 @@ KPHI_INLINE uint64_t frame_length(const struct frame *f)
 }
 
 /*
- * Queued packets are delivered before a late tick can say that it was late, so an overdue tick is a stall
- * that is still open: what it has cost so far is taken as the tick will take it.
- */
-static __always_inline void record_read_tick(struct kphi_beat *b, const struct kphi_tick *t)
-{
-	uint64_t gap_ns = t->last_ns && b->now_ns > t->last_ns ? b->now_ns - t->last_ns : 0;
-
-	b->stalled_total_ns = t->stalled_total_ns;
-	b->stall_end_ns = t->stall_end_ns;
-	b->stall_length_ns = t->stall_length_ns;
-	if (gap_ns > KPHI_TICK_LIMIT_NS) {
-		b->stalled_total_ns += gap_ns;
-		b->stall_end_ns = b->now_ns;
-		if (gap_ns > b->stall_length_ns)
-			b->stall_length_ns = gap_ns;
-	}
-}
-
-/*
  * The wall clock is asked only when a message claims an epoch the record has not reached. The peek is made
  * without the lock: epochs only rise, so what passes here for known is known; a reset in between refuses one
  * message at worst.
@@ -86,7 +67,7 @@ static __always_inline int record_beat(struct kphi_beat *b, uint32_t slot, uint3
 	t = tick_keep(b->cpu, b->now_ns);
 	if (!t || place_find(&p, slot))
 		return KPHI_COUNT_internal;
-	record_read_tick(b, t);
+	kphi_beat_meets_tick(b, t);
 	if (p.record->window.interval_ns > t->longest_ns)
 		t->longest_ns = p.record->window.interval_ns;
 	b->epoch_limit = record_epoch_limit(p.record, b->epoch);

@@ -29,6 +29,26 @@ struct kphi_beat {
 	uint8_t native; /* has an epoch and a sequence number; the packets of a rule have neither */
 };
 
+/*
+ * What the tick of the CPU that took it says of this host's stalls. Queued packets are delivered before a
+ * late tick can say that it was late, so an overdue tick is a stall that is still open: what it has cost so
+ * far is taken as the tick will take it.
+ */
+KPHI_INLINE void kphi_beat_meets_tick(struct kphi_beat *b, const struct kphi_tick *t)
+{
+	uint64_t gap_ns = t->last_ns && b->now_ns > t->last_ns ? b->now_ns - t->last_ns : 0;
+
+	b->stalled_total_ns = t->stalled_total_ns;
+	b->stall_end_ns = t->stall_end_ns;
+	b->stall_length_ns = t->stall_length_ns;
+	if (gap_ns > KPHI_TICK_LIMIT_NS) {
+		b->stalled_total_ns += gap_ns;
+		b->stall_end_ns = b->now_ns;
+		if (gap_ns > b->stall_length_ns)
+			b->stall_length_ns = gap_ns;
+	}
+}
+
 /* A new life: what was learned of the last one says nothing about it. */
 KPHI_INLINE void kphi_record_begin(struct kphi_record *r, const struct kphi_peer *peer,
 				   const struct kphi_beat *b)

@@ -57,22 +57,6 @@ void kernel_begin(struct world *w)
 
 /* --- XDP --- */
 
-/* As record_read_tick() of bpf/record.h. */
-static void read_tick(struct kphi_beat *b, const struct kphi_tick *t)
-{
-	uint64_t gap_ns = t->last_ns && b->now_ns > t->last_ns ? b->now_ns - t->last_ns : 0;
-
-	b->stalled_total_ns = t->stalled_total_ns;
-	b->stall_end_ns = t->stall_end_ns;
-	b->stall_length_ns = t->stall_length_ns;
-	if (gap_ns > KPHI_TICK_LIMIT_NS) {
-		b->stalled_total_ns += gap_ns;
-		b->stall_end_ns = b->now_ns;
-		if (gap_ns > b->stall_length_ns)
-			b->stall_length_ns = gap_ns;
-	}
-}
-
 static uint64_t epoch_limit(const struct world *w)
 {
 	int64_t wall_s = (int64_t)(SCENARIO_WALL_S + (w->now_ns - SCENARIO_EPOCH_NS) / SEC) +
@@ -92,7 +76,7 @@ static void record_beat(struct world *w, const struct packet *packet)
 
 	b.now_ns += w->now_ns;
 	if (!world_without(w, "ticks"))
-		read_tick(&b, t);
+		kphi_beat_meets_tick(&b, t);
 	if (p->record.window.interval_ns > t->longest_ns)
 		t->longest_ns = p->record.window.interval_ns;
 	b.epoch_limit = b.epoch <= p->record.epoch ? p->record.epoch : epoch_limit(w);
