@@ -22,9 +22,9 @@
 
 static u128 random128(uint64_t *random)
 {
-	u128 wide = (u128)random64(random) << 64;
+	u128 wide = (u128)random_bits(random) << 64;
 
-	return (wide | random64(random)) >> random64(random) % 128;
+	return (wide | random_bits(random)) >> random_bits(random) % 128;
 }
 
 /* r * r <= d < (r + 1) * (r + 1), without leaving 128 bits. */
@@ -60,7 +60,7 @@ static void roots_are_exact_around_squares(void **state)
 
 	(void)state;
 	for (int i = 0; i < ROUNDS / 4; i++) {
-		uint64_t r = random64(&random) >> random64(&random) % 64;
+		uint64_t r = random_bits(&random) >> random_bits(&random) % 64;
 
 		assert_roots_around((u128)r * r);
 	}
@@ -87,7 +87,7 @@ static void quotients_are_exact(void **state)
 	(void)state;
 	for (int i = 0; i < ROUNDS; i++) {
 		u128 dividend = random128(&random);
-		uint64_t divisor = random_magnitude(&random, 63), remainder;
+		uint64_t divisor = random_positive(&random, 63), remainder;
 		u128 quotient = dividend / divisor, up = quotient + (dividend % divisor != 0);
 
 		assert_true(div_floor(dividend, divisor) == (quotient > UINT64_MAX ? UINT64_MAX : quotient));

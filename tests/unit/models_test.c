@@ -284,14 +284,14 @@ static void assert_exact(const struct kphi_estimate *e, q32_t threshold)
 static struct kphi_estimate random_estimate(uint64_t *random)
 {
 	struct kphi_estimate e = {
-		.n = random_magnitude(random, 12),
-		.scale_ns = random_magnitude(random, 59),
-		.pause_ns = random64(random) % 3 ? random_magnitude(random, 49) : 0,
-		.model = (uint8_t)(random64(random) % KPHI_MODELS),
+		.n = random_positive(random, 12),
+		.scale_ns = random_positive(random, 59),
+		.pause_ns = random_bits(random) % 3 ? random_positive(random, 49) : 0,
+		.model = (uint8_t)(random_bits(random) % KPHI_MODELS),
 	};
 
-	e.sum_ns = e.n * random_magnitude(random, 47);
-	switch (random64(random) % 8) {
+	e.sum_ns = e.n * random_positive(random, 47);
+	switch (random_bits(random) % 8) {
 	case 0:
 		e.scale_ns = 1; /* identical samples, no floor */
 		break;
@@ -312,15 +312,15 @@ static struct kphi_estimate random_estimate(uint64_t *random)
 /* Mostly the thresholds people use; then any, up to the cap and beyond. */
 static q32_t random_threshold(uint64_t *random)
 {
-	switch (random64(random) % 4) {
+	switch (random_bits(random) % 4) {
 	case 0:
-		return (1 + random64(random) % 20) * Q32_ONE;
+		return (1 + random_bits(random) % 20) * Q32_ONE;
 	case 1:
-		return random_magnitude(random, 63);
+		return random_positive(random, 63);
 	case 2:
-		return PHI_MAX - Q32_ONE + random64(random) % (2 * Q32_ONE);
+		return PHI_MAX - Q32_ONE + random_bits(random) % (2 * Q32_ONE);
 	default:
-		return 1 + random64(random) % (32 * Q32_ONE);
+		return 1 + random_bits(random) % (32 * Q32_ONE);
 	}
 }
 
@@ -359,7 +359,7 @@ static void phi_never_falls_as_silence_grows(void **state)
 	(void)state;
 	for (int i = 0; i < 100000; i++) {
 		struct kphi_estimate e = random_estimate(&random);
-		uint64_t t = random_magnitude(&random, 63);
+		uint64_t t = random_positive(&random, 63);
 		q32_t before = 0;
 
 		for (uint64_t step = 0; step < 8; step++) {

@@ -259,13 +259,13 @@ static void nothing_falls_between_the_knots(void **state)
 	(void)state;
 	for (int stretch = 0; stretch < 2000; stretch++) {
 		walk(phi_normal, random_between(&random, -9 * Z40_ONE, 9 * Z40_ONE), 500);
-		walk(phi_normal, (int64_t)random_magnitude(&random, 57), 500);
+		walk(phi_normal, (int64_t)random_positive(&random, 57), 500);
 		walk(phi_akka, random_between(&random, -9 * Z40_ONE, 9 * Z40_ONE), 500);
-		walk(phi_akka, (int64_t)random_magnitude(&random, 53), 500);
+		walk(phi_akka, (int64_t)random_positive(&random, 53), 500);
 	}
 	for (int pair = 0; pair < 1000000; pair++) {
 		int64_t z40 = random_between(&random, -9 * Z40_ONE, 9 * Z40_ONE);
-		int64_t later = z40 + (int64_t)random_magnitude(&random, 60);
+		int64_t later = z40 + (int64_t)random_positive(&random, 60);
 
 		assert_true(phi_normal(z40) <= phi_normal(later));
 		assert_true(phi_akka(z40) <= phi_akka(later));
@@ -298,7 +298,7 @@ static void inverses_are_exact(void **state)
 		assert_inverse(threshold * Q32_ONE / 16);
 	}
 	for (int i = 0; i < 50000; i++)
-		assert_inverse(1 + (random64(&random) % PHI_MAX >> random64(&random) % 62));
+		assert_inverse(1 + (random_bits(&random) % PHI_MAX >> random_bits(&random) % 62));
 }
 
 int main(void)

@@ -3,16 +3,7 @@
 # The oldest kernel that kphi names: Debian 12's 6.1. Its verifier takes the programs, real beats over veth become phi, a
 # VLAN tag is looked behind on a real 802.1Q device, and the default pin root is mounted and unmounted.
 
-. "$(dirname "$0")/../net/lib.sh"
-
-for tool in qemu-system-x86_64 cpio busybox; do
-	command -v "$tool" > /dev/null || skip_all "$tool is not installed (tools/setup installs it)"
-done
-"$ROOT/tests/vm/boot" -n > "$WORK/fetch" 2>&1 || skip_all "Debian's cloud kernel cannot be fetched: $(tail -n 1 "$WORK/fetch")"
-
-result() {
-	sed -n "s/^result $1 //p" "$(log_of guest)" | tail -n 1
-}
+. "$(dirname "$0")/guest.bash"
 
 start guest "$ROOT/tests/vm/boot" -t 120 -f "$ROOT/tests/vm/oldest.guest" 'bash /test/oldest.guest'
 ok "the guest boots, works and ends" eventually 110 grep -q vm-exit-status "$(log_of guest)"

@@ -3,18 +3,9 @@
 # A real whole-machine stall: a guest in which five peers beat is stopped for 10 s from outside, as a hypervisor does it, and
 # goes on. Its kphi convicts nobody, says that it was stalled, and finds a sender that is killed right after.
 
-. "$(dirname "$0")/../net/lib.sh"
+. "$(dirname "$0")/guest.bash"
 
 # The witness for "nobody": the same peers are convicted after 2.3 s of silence when one really dies.
-for tool in qemu-system-x86_64 cpio busybox; do
-	command -v "$tool" > /dev/null || skip_all "$tool is not installed (tools/setup installs it)"
-done
-"$ROOT/tests/vm/boot" -n > "$WORK/fetch" 2>&1 || skip_all "Debian's cloud kernel cannot be fetched: $(tail -n 1 "$WORK/fetch")"
-
-result() {
-	sed -n "s/^result $1 //p" "$(log_of guest)" | tail -n 1
-}
-
 start guest "$ROOT/tests/vm/boot" -t 150 -p "$WORK/qemu.pid" -f "$ROOT/tests/vm/stall.guest" \
 	'bash /test/stall.guest'
 ok "the guest boots and its peers beat" eventually 60 grep -q guest-ready "$(log_of guest)"

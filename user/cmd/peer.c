@@ -15,8 +15,6 @@
 #include "io/utf8.h"
 #include "kernel/clock.h"
 
-static const char *const models[] = {"normal", "akka", "exponential", NULL}; /* enum kphi_model */
-
 #define MUTE_MAX_NS 31536000000000000ULL /* 365 days */
 
 struct add {
@@ -38,7 +36,7 @@ static const struct option_spec add_specs[] = {
 	{"interval", OPT_DURATION, offsetof(struct add, interval_ns), OPT_NO_HAS, .min = PEER_INTERVAL_MIN_NS,
 	 .max = PEER_INTERVAL_MAX_NS,
 	 .help = "how often it beats; learned from the first 8 intervals if not said"},
-	{"model", OPT_CHOICE, offsetof(struct add, model), OPT_NO_HAS, .choices = models,
+	{"model", OPT_CHOICE, offsetof(struct add, model), OPT_NO_HAS, .choices = model_names,
 	 .help = "how its silence is judged; normal if not said"},
 	{"min-std", OPT_DURATION, offsetof(struct add, min_std_ns), offsetof(struct add, has_min_std),
 	 .max = PEER_SETTING_MAX_NS, .help = "floor of the standard deviation; interval / 10 if not said"},

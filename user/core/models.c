@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "models.h"
 
+#include <kphi/record.h>
 #include <string.h>
 
 #include "fixed.h"
 
-#define MIN_STD_PER_INTERVAL  10 /* the default floor is a tenth of the interval */
 #define PAUSE_INTERVALS       3 /* the default pause */
 #define SEED_STD_PER_INTERVAL 4
 
-static const char *const names[KPHI_MODELS] = {
+const char *const model_names[KPHI_MODELS + 1] = {
 	[KPHI_MODEL_NORMAL] = "normal",
 	[KPHI_MODEL_AKKA] = "akka",
 	[KPHI_MODEL_EXPONENTIAL] = "exponential",
@@ -17,13 +17,13 @@ static const char *const names[KPHI_MODELS] = {
 
 const char *model_name(uint8_t model)
 {
-	return model < KPHI_MODELS ? names[model] : "unknown";
+	return model < KPHI_MODELS ? model_names[model] : "unknown";
 }
 
 int model_by_name(const char *name)
 {
 	for (int model = 0; model < KPHI_MODELS; model++)
-		if (!strcmp(name, names[model]))
+		if (!strcmp(name, model_names[model]))
 			return model;
 	return -1;
 }
@@ -48,12 +48,10 @@ uint64_t window_stddev_ns(const struct kphi_window *w)
 
 uint64_t effective_min_std_ns(const struct kphi_window *w, const struct kphi_peer *p)
 {
-	if (p->model == KPHI_MODEL_EXPONENTIAL)
-		return 0;
-	if (!(p->set & KPHI_SET_MIN_STD))
-		return w->interval_ns / MIN_STD_PER_INTERVAL;
+	uint64_t floor_ns = p->model == KPHI_MODEL_EXPONENTIAL ? 0 : kphi_min_std(w, p);
+
 	/* No standard deviation is larger than the longest interval, and n times this must fit 64 bits. */
-	return p->min_std_ns < KPHI_INTERVAL_MAX_NS ? p->min_std_ns : KPHI_INTERVAL_MAX_NS;
+	return floor_ns < KPHI_INTERVAL_MAX_NS ? floor_ns : KPHI_INTERVAL_MAX_NS;
 }
 
 uint64_t effective_pause_ns(const struct kphi_window *w, const struct kphi_peer *p)
@@ -135,7 +133,7 @@ q32_t estimate_phi(const struct kphi_estimate *e, uint64_t silence_ns)
 	}
 }
 
-void threshold_prepare_model(struct threshold *t, q32_t phi, uint8_t model)
+static void threshold_prepare_model(struct threshold *t, q32_t phi, uint8_t model)
 {
 	t->phi = phi;
 	if (!phi || phi > PHI_MAX || model == KPHI_MODEL_EXPONENTIAL)

@@ -62,7 +62,6 @@ struct threshold {
 };
 
 void threshold_prepare(struct threshold *t, q32_t phi); /* for every model */
-void threshold_prepare_model(struct threshold *t, q32_t phi, uint8_t model); /* for this one only */
 
 /* estimate_silence(e, t->phi) by one division; t is prepared for the estimate's model. */
 uint64_t estimate_silence_at(const struct kphi_estimate *e, const struct threshold *t);
@@ -74,6 +73,9 @@ uint64_t window_stddev_ns(const struct kphi_window *w); /* of the population: di
 /* Settings in force: as configured, else following the interval in force. 0 for the exponential model. */
 uint64_t effective_min_std_ns(const struct kphi_window *w, const struct kphi_peer *p);
 uint64_t effective_pause_ns(const struct kphi_window *w, const struct kphi_peer *p);
+
+/* By enum kphi_model, with a NULL at the end. */
+extern const char *const model_names[KPHI_MODELS + 1];
 
 /* "normal", "akka", "exponential"; "unknown" for anything else. */
 const char *model_name(uint8_t model);

@@ -50,7 +50,7 @@ struct out *out_new(FILE *stream, enum out_mode mode)
 	return o;
 }
 
-bool out_is_json(const struct out *o)
+static bool is_json(const struct out *o)
 {
 	return o->mode != OUT_TEXT;
 }
@@ -212,7 +212,7 @@ void out_text(struct out *o, const char *fmt, ...)
 	int size;
 
 	assert(!o->table);
-	if (out_is_json(o))
+	if (is_json(o))
 		return;
 	va_start(ap, fmt);
 	size = vasprintf(&text, fmt, ap);
@@ -240,7 +240,7 @@ static void begin(struct out *o)
 {
 	assert(!o->begun);
 	o->begun = true;
-	if (!out_is_json(o) || o->stream != stdout)
+	if (!is_json(o) || o->stream != stdout)
 		return;
 	o->mute = stdout_refused;
 	stdout_begun = true;
@@ -274,7 +274,7 @@ static void open_container(struct out *o, enum container kind, const char *key)
 		check_place(o, key);
 	else
 		begin(o);
-	if (!out_is_json(o)) {
+	if (!is_json(o)) {
 		open_text(o, kind);
 	} else if (!o->mute) {
 		json_lead(o, key);
@@ -303,7 +303,7 @@ static void close_container(struct out *o, enum container kind)
 
 	assert(o->depth && top(o)->kind == kind);
 	closed = o->frames[--o->depth];
-	if (!out_is_json(o)) {
+	if (!is_json(o)) {
 		close_text(o, kind);
 		return;
 	}
@@ -362,7 +362,7 @@ void out_string(struct out *o, const char *key, const char *title, const char *v
 	check_place(o, key);
 	if (!value)
 		out_null(o, key, title);
-	else if (out_is_json(o))
+	else if (is_json(o))
 		json_fact(o, key, json_object_new_string(value));
 	else
 		text_fact(o, title, *value ? value : "-", TABLE_STRING);
@@ -373,7 +373,7 @@ void out_u64(struct out *o, const char *key, const char *title, uint64_t value)
 	char text[FORMAT_SIZE];
 
 	check_place(o, key);
-	if (out_is_json(o)) {
+	if (is_json(o)) {
 		json_fact(o, key, json_object_new_uint64(value));
 		return;
 	}
@@ -384,7 +384,7 @@ void out_u64(struct out *o, const char *key, const char *title, uint64_t value)
 void out_bool(struct out *o, const char *key, const char *title, bool value)
 {
 	check_place(o, key);
-	if (out_is_json(o))
+	if (is_json(o))
 		json_fact(o, key, json_object_new_boolean(value));
 	else
 		text_fact(o, title, value ? "yes" : "no", TABLE_STRING);
@@ -395,7 +395,7 @@ void out_duration(struct out *o, const char *key, const char *title, uint64_t ns
 	char text[FORMAT_SIZE];
 
 	check_place(o, key);
-	if (out_is_json(o))
+	if (is_json(o))
 		json_fact(o, key, json_object_new_uint64(ns));
 	else
 		text_fact(o, title, format_duration(ns, text), TABLE_NUMBER);
@@ -407,7 +407,7 @@ void out_q32(struct out *o, const char *key, const char *title, uint64_t q32)
 	char text[FORMAT_SIZE];
 
 	check_place(o, key);
-	if (out_is_json(o))
+	if (is_json(o))
 		json_fact(o, key, json_object_new_double_s(0, format_q32(q32, 6, text)));
 	else
 		text_fact(o, title, format_q32(q32, 3, text), TABLE_NUMBER);
@@ -418,7 +418,7 @@ void out_bytes(struct out *o, const char *key, const char *title, uint64_t bytes
 	char text[FORMAT_SIZE];
 
 	check_place(o, key);
-	if (out_is_json(o))
+	if (is_json(o))
 		json_fact(o, key, json_object_new_uint64(bytes));
 	else
 		text_fact(o, title, format_bytes(bytes, text), TABLE_NUMBER);
@@ -427,7 +427,7 @@ void out_bytes(struct out *o, const char *key, const char *title, uint64_t bytes
 void out_null(struct out *o, const char *key, const char *title)
 {
 	check_place(o, key);
-	if (out_is_json(o))
+	if (is_json(o))
 		json_null(o, key);
 	else
 		text_fact(o, title, "-", TABLE_MISSING);
@@ -445,7 +445,7 @@ int out_finish(struct out *o)
 		out_open_object(o, NULL);
 	while (o->depth)
 		close_container(o, top(o)->kind);
-	if (out_is_json(o) && !o->mute)
+	if (is_json(o) && !o->mute)
 		putc('\n', o->stream);
 	note_error(o);
 	if (fflush(o->stream) && !o->error)

@@ -26,7 +26,6 @@ struct out;
  * documents, one after the other, on the same stream.
  */
 struct out *out_new(FILE *stream, enum out_mode mode);
-bool out_is_json(const struct out *o);
 
 /*
  * Closes what is still open, flushes, frees. 0, or the first error met since out_new(): -EPIPE, -ENOSPC,

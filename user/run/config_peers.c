@@ -19,7 +19,6 @@ struct group {
 
 static int take_settings(struct group *g)
 {
-	static const char *const models[] = {"normal", "akka", "exponential"}; /* enum kphi_model */
 	const struct raw_peer *raw = g->raw;
 	const struct check *c = g->c;
 	struct kphi_peer *p = &g->settings;
@@ -27,7 +26,7 @@ static int take_settings(struct group *g)
 
 	err = take_duration(c, &g->here, "interval", raw->interval, PEER_INTERVAL_MIN_NS,
 			    PEER_INTERVAL_MAX_NS, &p->interval_ns);
-	err = err ? err : take_choice(c, &g->here, "model", raw->model, models, KPHI_MODELS, &model);
+	err = err ? err : take_choice(c, &g->here, "model", raw->model, model_names, KPHI_MODELS, &model);
 	err = err ? err
 		  : take_duration(c, &g->here, "min_std", raw->min_std, 0, PEER_SETTING_MAX_NS,
 				  &p->min_std_ns);
