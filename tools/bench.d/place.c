@@ -66,7 +66,7 @@ uint32_t place_add(struct place *p, struct kphi_peer *peer, uint32_t slot)
 {
 	struct why w;
 
-	if (control_add(&p->control, &p->store, peer, &slot, &w))
+	if (control_add(&p->control, &p->store, peer, NULL, &slot, &w))
 		die("%s", w.text);
 	return slot;
 }
