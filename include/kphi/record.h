@@ -189,14 +189,17 @@ KPHI_INLINE void kphi_record_refuse(struct kphi_record *r, enum kphi_counter why
 
 /*
  * What the sender says of its own rhythm. Packets of a poll, and the one after, say nothing about it; the
- * interval that a poll announces is in force from the first packet without the P bit (RFC 5880, 6.8.3).
+ * interval that a poll announces is in force from the first packet without the P bit (RFC 5880, 6.8.3). A
+ * packet with the F bit answers a poll of this host: what that requires may have changed, and with it the
+ * rhythm, if it is not known.
  */
 KPHI_INLINE uint32_t kphi_record_rhythm(struct kphi_record *r, const struct kphi_peer *peer,
 					struct kphi_beat *b, uint32_t *learn)
 {
 	if (kphi_bfd_is_poll(&b->bfd) || kphi_bfd_is_poll(&r->bfd))
 		*learn = 0;
-	if (b->bfd.desired_tx_us == r->bfd.desired_tx_us)
+	if (b->bfd.desired_tx_us == r->bfd.desired_tx_us &&
+	    (b->local_rx_ns || !(b->bfd.flags & KPHI_BFD_FINAL)))
 		return 0;
 	if (b->bfd.flags & KPHI_BFD_POLL) {
 		b->bfd.desired_tx_us = r->bfd.desired_tx_us;
