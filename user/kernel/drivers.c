@@ -7,6 +7,7 @@
 /* The docs of the eBPF project; multi-buffer support of ice and veth from the drivers themselves. */
 static const struct driver drivers[] = {
 	{"atlantic", KERNEL(5, 19), KERNEL(5, 19), 2048, 0},
+	{"bonding", KERNEL(5, 15), 0, 0, 0}, /* as its ports */
 	{"bnxt_en", KERNEL(4, 11), KERNEL(5, 19), 3502, 0},
 	{"ena", KERNEL(5, 6), 0, 3498, 0},
 	{"gve", KERNEL(6, 4), 0, 2032, 0},

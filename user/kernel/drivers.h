@@ -11,8 +11,8 @@ struct driver {
 	const char *name; /* as ethtool says it */
 	uint32_t native; /* the kernel since which it has native XDP */
 	uint32_t frags; /* and takes multi-buffer programs; 0: it does not */
-	/* Largest MTU for a program without multi-buffer support, and for one with it (0: no limit of XDP's).
-	 * x86, 4 KiB pages. */
+	/* Largest MTU for a program without multi-buffer support (0: not known), and for one with it (0: no
+	 * limit). x86, 4 KiB pages. */
 	uint32_t mtu, mtu_frags;
 };
 
