@@ -55,8 +55,18 @@ static void say_figures(struct out *o, const struct finding *finding)
 	out_close_object(o);
 }
 
-/* In text the remedy follows the finding in the same cell. */
-static void say(struct out *o, const struct finding *finding)
+/* People read the finding and its remedy as one line, programs as two facts. */
+static void say_words(struct out *o, const struct finding *finding, enum out_mode mode)
+{
+	const char *remedy = *finding->remedy ? finding->remedy : NULL;
+	char line[2 * FINDING_TEXT + 2];
+
+	snprintf(line, sizeof(line), "%s%s%s", finding->text, remedy ? "; " : "", remedy ?: "");
+	out_string(o, "finding", "FINDING", mode == OUT_TEXT ? line : finding->text);
+	out_string(o, "remedy", NULL, remedy);
+}
+
+static void say(struct out *o, const struct finding *finding, enum out_mode mode)
 {
 	static const char *const statuses[] = {
 		[FINDING_OK] = "ok",
@@ -64,14 +74,12 @@ static void say(struct out *o, const struct finding *finding)
 		[FINDING_FAIL] = "fail",
 		[FINDING_UNKNOWN] = "unknown",
 	};
-	bool remedy = *finding->remedy;
 
 	out_open_row(o);
 	out_string(o, "status", "STATUS", statuses[finding->status]);
 	out_string(o, "subject", "OF", finding->subject);
 	out_string(o, "check", "CHECK", finding->check);
-	out_string(o, "finding", "FINDING", finding->text);
-	out_string(o, "remedy", remedy ? "FINDING" : NULL, remedy ? finding->remedy : NULL);
+	say_words(o, finding, mode);
 	say_figures(o, finding);
 	out_close_row(o);
 }
@@ -91,7 +99,7 @@ static int report(struct kphi_cli *cli, const struct survey *v)
 	o = out_new(stdout, cli->mode);
 	out_open_table(o, NULL);
 	for (size_t i = 0; i < f.n; i++)
-		say(o, &f.list[i]);
+		say(o, &f.list[i], cli->mode);
 	out_close_table(o);
 	exit = command_finish(o);
 	if (!exit && findings_any(&f, FINDING_FAIL))

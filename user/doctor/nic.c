@@ -62,7 +62,7 @@ static void native_xdp(struct findings *f, const struct device_facts *d, const s
 			"driver %s has no native XDP, or not with its present settings (%s): beats are "
 			"stamped later, after the kernel has built its own packet",
 			driver, source);
-		finding_remedy(finding, "see whether the device below it has it; else `mode generic` works");
+		finding_remedy(finding, "`mode generic` works; a device below it may have it");
 	} else {
 		finding = finding_add(
 			f, d->link.name, "native_xdp", FINDING_UNKNOWN,
@@ -301,6 +301,9 @@ static void coalescing(struct findings *f, const struct device_facts *d)
 			"`ethtool -C %s adaptive-rx off rx-usecs 0`, or keep min-std above ten times that",
 			d->link.name);
 		finding_duration(finding, "min_std_ns", d->min_std_ns);
+	} else if (!usecs) {
+		finding = finding_add(f, d->link.name, "coalescing", FINDING_OK,
+				      "no packet waits for its interrupt");
 	} else {
 		finding = finding_add(
 			f, d->link.name, "coalescing", FINDING_OK,

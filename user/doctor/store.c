@@ -20,11 +20,12 @@ static void no_root(struct findings *f, const struct store_facts *s, const struc
 	} else if (s->root_error == -ENOENT) {
 		finding_add(f, DOCTOR_HOST, "bpffs", FINDING_OK,
 			    "%s: not there yet; the first change makes it", s->root);
+	} else if (s->root_error == -EINVAL) {
+		finding = finding_add(f, DOCTOR_HOST, "bpffs", FINDING_FAIL, "%s is not on a bpffs", s->root);
+		finding_remedy(finding, "mount one there with `mount -t bpf bpf %s`, or leave --pin out",
+			       s->root);
 	} else {
-		finding = finding_add(f, DOCTOR_HOST, "bpffs",
-				      s->root_error == -EACCES ? FINDING_UNKNOWN : FINDING_FAIL, "%s",
-				      s->root_reason);
-		finding_number(finding, "errno", (uint64_t)-s->root_error);
+		finding_add(f, DOCTOR_HOST, "bpffs", FINDING_UNKNOWN, "%s", s->root_reason);
 	}
 }
 

@@ -40,13 +40,13 @@ static void ports(struct findings *f, const struct traffic_facts *t)
 		finding_remedy(finding,
 			       "`kphi net attach dev NAME` listens on UDP 7441, or on another `port`");
 	} else if (t->native_ports) {
-		finding =
-			finding_add(f, DOCTOR_HOST, "ports", FINDING_OK,
-				    "%u native UDP ports (the first is %u), %u of rules; IPv4 and IPv6 alike",
-				    t->native_ports, t->native_port, t->rule_ports);
+		finding = finding_add(
+			f, DOCTOR_HOST, "ports", FINDING_OK,
+			"native ports: %u (the first is UDP %u), ports of rules: %u; IPv4 and IPv6 alike",
+			t->native_ports, t->native_port, t->rule_ports);
 	} else {
-		finding = finding_add(f, DOCTOR_HOST, "ports", FINDING_OK, "no native port, %u of rules",
-				      t->rule_ports);
+		finding = finding_add(f, DOCTOR_HOST, "ports", FINDING_OK,
+				      "native ports: none, ports of rules: %u", t->rule_ports);
 	}
 	finding_number(finding, "native_ports", t->native_ports);
 	finding_number(finding, "rule_ports", t->rule_ports);
@@ -60,11 +60,11 @@ static void peers(struct findings *f, const struct traffic_facts *t)
 		finding = finding_add(f, DOCTOR_HOST, "peers", FINDING_WARN, "no peer was added");
 		finding_remedy(finding, "`kphi peer add` says whom to listen for");
 	} else if (t->heard < t->peers) {
-		finding = finding_add(f, DOCTOR_HOST, "peers", FINDING_WARN, "%u of %u were never heard",
+		finding = finding_add(f, DOCTOR_HOST, "peers", FINDING_WARN, "never heard: %u of %u",
 				      t->peers - t->heard, t->peers);
 		finding_remedy(finding, "`kphi peer show` names them, and says why");
 	} else {
-		finding = finding_add(f, DOCTOR_HOST, "peers", FINDING_OK, "all %u were heard", t->peers);
+		finding = finding_add(f, DOCTOR_HOST, "peers", FINDING_OK, "heard: all of %u", t->peers);
 	}
 	finding_number(finding, "peers", t->peers);
 	finding_number(finding, "heard", t->heard);

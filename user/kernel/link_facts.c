@@ -131,7 +131,10 @@ static int take_message(const struct nlmsghdr *message, void *context)
 	l.carrier = info->ifi_flags & IFF_LOWER_UP;
 	l.promiscuous = info->ifi_flags & IFF_PROMISC;
 	l.all_multicast = info->ifi_flags & IFF_ALLMULTI;
-	mnl_attr_for_each(a, message, sizeof(*info)) take_attribute(&l, a);
+	mnl_attr_for_each(a, message, sizeof(*info))
+	{
+		take_attribute(&l, a);
+	}
 	r->each(r->context, &l);
 	return MNL_CB_OK;
 }
