@@ -237,7 +237,7 @@ static void hook(struct findings *f, const struct device_facts *d, const struct 
 		hook_theirs(f, d);
 	else {
 		finding = finding_add(f, d->link.name, "hook", FINDING_OK, "free: no XDP program is on it");
-		if (d->us.known)
+		if (d->us.known && !has_no_ethernet(d))
 			finding_remedy(finding, "`kphi net attach dev %s` listens here", d->link.name);
 	}
 }

@@ -81,7 +81,10 @@ static void tunnels(struct findings *f, const struct traffic_facts *t)
 		"beats that come through a tunnel are invisible on the device below it, and kphi does not "
 		"listen on: %s",
 		t->tunnels);
-	finding_remedy(finding, "attach to the tunnel's own device if a peer is behind it");
+	finding_remedy(
+		finding,
+		"if a peer is behind it, attach to the tunnel's own device; `kphi doctor dev NAME` says "
+		"whether kphi can read its packets (not where they have no Ethernet header: gre, wireguard)");
 }
 
 /* --- counters --- */
