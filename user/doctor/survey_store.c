@@ -31,15 +31,16 @@ static void survey_ticks(struct store_facts *facts, const struct store *s, uint6
 
 static void survey_ports(struct survey *v)
 {
-	uint8_t ports[KPHI_PORT_BYTES] = {0};
+	struct kphi_ports ports = {0};
+	struct why unsaid;
 
-	v->traffic.ports_known = !ports_read(&v->pin, ports);
+	v->traffic.ports_known = !ports_read(&v->pin, &ports, &unsaid);
 	for (uint32_t port = 1; v->traffic.ports_known && port < 65536; port++) {
-		uint32_t bits = ports[port >> 2] >> (port & 3) * 2;
+		uint32_t bits = ports.bits[port];
 
 		if (bits & KPHI_PORT_NATIVE && !v->traffic.native_ports++)
 			v->traffic.native_port = (uint16_t)port;
-		v->traffic.rule_ports += (bits & KPHI_PORT_RULE) != 0;
+		v->traffic.rule_ports += (bits & ~KPHI_PORT_NATIVE) != 0;
 	}
 }
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-int ports_read(const struct pin *p, uint8_t ports[KPHI_PORT_BYTES])
+int ports_read(const struct pin *p, struct kphi_ports *ports, struct why *w)
 {
 	char path[PIN_PATH];
 	uint32_t zero = 0;
@@ -14,5 +14,7 @@ int ports_read(const struct pin *p, uint8_t ports[KPHI_PORT_BYTES])
 
 	if (fd >= 0)
 		close(fd);
-	return err;
+	return err ? why(w, err, "%s: cannot read: %s%s%s", path, why_errno(err),
+			 why_denied(err) ? "; " : "", why_denied(err) ?: "")
+		   : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The port bitmap as it is in the kernel. */
+/* Which packets are for somebody here, as it is in the kernel. */
 #ifndef KPHI_KERNEL_PORTS_H
 #define KPHI_KERNEL_PORTS_H
 
@@ -7,7 +7,7 @@
 
 #include "kernel/pin.h"
 
-/* 0 or a negative errno. Root's to read. */
-int ports_read(const struct pin *p, uint8_t ports[KPHI_PORT_BYTES]);
+/* Root's to read. 0 or a negative errno, having said why. */
+int ports_read(const struct pin *p, struct kphi_ports *ports, struct why *w);
 
 #endif
