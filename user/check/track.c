@@ -10,10 +10,9 @@ void track_think(struct track_side *side, bool gone, uint64_t since_ns)
 {
 	if (side->known && side->gone == gone)
 		return;
-	if (side->known) {
-		if (!side->turns++)
-			side->left_ns = since_ns;
-	}
+	if (side->known && !side->turns++)
+		side->left_ns = since_ns;
+	side->dated = side->known || gone;
 	side->known = true;
 	side->gone = gone;
 	side->since_ns = since_ns;

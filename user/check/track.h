@@ -12,6 +12,7 @@
 struct track_side {
 	bool known; /* it has thought something */
 	bool gone; /* suspect, down or left, rather than up */
+	bool dated; /* since_ns is when that began, and not only when it was first looked at */
 	uint64_t since_ns; /* of that */
 	uint64_t left_ns; /* when it first thought otherwise than at the last agreement */
 	uint32_t turns; /* how often it changed its mind since the last agreement */

@@ -17,7 +17,8 @@
 
 #define CHUNK       65536
 #define LOOK_MS     100
-#define QUIET_MS    250 /* text without an end of its own ends when nothing came for so long */
+#define QUIET_MS    250 /* text without an end of its own ends when nothing came for so long ... */
+#define CUT_OFF_MS  900 /* ... and JSON that is not complete by then: its program was killed */
 #define NS_PER_MS   1000000ULL
 #define RELOAD_NS   1000000000ULL
 #define TRACKS_GROW 64
@@ -45,6 +46,8 @@ struct follow {
 	void *tree; /* of struct pair, for tsearch */
 	struct pair **pair;
 	uint32_t pairs, room;
+	struct pair **named; /* by the present claim */
+	uint32_t named_room;
 };
 
 /* --- pairs --- */
@@ -105,6 +108,7 @@ static void free_pairs(struct follow *f)
 	for (uint32_t i = 0; i < f->pairs; i++)
 		free(f->pair[i]);
 	free(f->pair);
+	free(f->named);
 }
 
 /* --- telling --- */
@@ -113,7 +117,7 @@ static void say_when(struct out *o, const char *key, const struct track_side *si
 {
 	char text[EVENT_TIME_SIZE];
 
-	out_string(o, key, NULL, side->known ? event_time(side->since_ns, text) : NULL);
+	out_string(o, key, NULL, side->dated ? event_time(side->since_ns, text) : NULL);
 }
 
 static void say_lead(struct out *o, const char *key, bool it, uint64_t length_ns)
@@ -136,14 +140,36 @@ static void say_ends(struct out *o, const struct pair *p, const struct track_cha
 	out_string(o, "outcome", NULL, *how ? how : NULL);
 }
 
-/* A line of text, or an object of JSON. */
-static void tell(struct follow *f, const struct pair *p, const struct check_seen *seen,
-		 const struct claim *claim, const struct track_change *c)
+/* Another stream of its host that is on time now. */
+static bool find_audible(struct follow *f, const struct check_seen *seen, struct check_seen *other)
 {
+	struct claim host = {0};
+	const uint32_t *found;
+	uint32_t count;
+
+	claim_put(host.name, sizeof(host.name), seen->ours.host);
+	found = match_claim(&f->world.match, &host, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct match_peer *p = &f->world.peer[found[i]];
+
+		if (check_world_look(&f->world, p->slot, p->generation, f->clock.monotonic_ns, other) &&
+		    other->ours.state == PEER_UP && other->ours.doubt == DOUBT_NONE)
+			return true;
+	}
+	return false;
+}
+
+/* A line of text, or an object of JSON. */
+static void tell(struct follow *f, const struct pair *p, struct check_seen *seen, const struct claim *claim,
+		 const struct track_change *c)
+{
+	struct check_seen other;
 	struct out *o = out_new(stdout, f->cli->mode == OUT_TEXT ? OUT_TEXT : OUT_JSON);
 	const char *before = c->first ? NULL : check_verdict_name(c->before);
 	char why[CHECK_WHY], how[TRACK_WHY], now[EVENT_TIME_SIZE];
 
+	if (*seen->ours.host && seen->ours.state == PEER_SUSPECT && find_audible(f, seen, &other))
+		seen->ours.audible = other.ours.peer;
 	check_explain(&seen->ours, claim, f->source->called, why, sizeof(why));
 	track_explain(c, &p->track, f->source->called, how, sizeof(how));
 	event_time(f->clock.realtime_ns, now);
@@ -182,7 +208,7 @@ static void settle(struct track *t)
 	t->worst_phi = 0;
 }
 
-static void decide(struct follow *f, struct pair *p, const struct check_seen *seen)
+static void decide(struct follow *f, struct pair *p, struct check_seen *seen)
 {
 	bool named = p->round == f->round || !f->source->whole;
 	const struct claim *claim = named ? &p->claim : NULL;
@@ -197,48 +223,66 @@ static void decide(struct follow *f, struct pair *p, const struct check_seen *se
 	settle(&p->track);
 }
 
-/* Streams of one host are looked at together only when they are named; one by one, `audible` stays unknown.
- */
-static void look_all(struct follow *f)
+static void look(struct follow *f, struct pair *p)
 {
 	struct check_seen seen;
 
+	if (p->ended)
+		return;
+	p->ended = !check_world_look(&f->world, p->slot, p->generation, f->clock.monotonic_ns, &seen);
+	if (!p->ended)
+		decide(f, p, &seen);
+}
+
+static void look_all(struct follow *f)
+{
 	f->clock = event_clock_now();
 	f->looked_ns = f->clock.monotonic_ns;
-	for (uint32_t i = 0; !f->exit && i < f->pairs; i++) {
-		struct pair *p = f->pair[i];
-
-		if (p->ended)
-			continue;
-		p->ended = !check_world_look(&f->world, p->slot, p->generation, f->clock.monotonic_ns, &seen);
-		if (!p->ended)
-			decide(f, p, &seen);
-	}
+	for (uint32_t i = 0; !f->exit && i < f->pairs; i++)
+		look(f, f->pair[i]);
 }
 
 /* --- hearing them --- */
+
+/* The pairs that a claim is about, into f->named, because who is told about one looks for others. */
+static int find_named(struct follow *f, const struct claim *claim, uint32_t *count)
+{
+	const uint32_t *found = match_claim(&f->world.match, claim, count);
+
+	if (*count > f->named_room) {
+		struct pair **larger = realloc(f->named, *count * sizeof(struct pair *));
+
+		if (!larger)
+			return -ENOMEM;
+		f->named = larger;
+		f->named_room = *count;
+	}
+	for (uint32_t i = 0; i < *count; i++) {
+		f->named[i] = find_pair(f, &f->world.peer[found[i]], claim);
+		if (!f->named[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
 
 /* A claim that says nothing leaves what was said before in force. */
 static int take_claim(struct follow *f, const struct claim *claim)
 {
 	uint64_t since_ns = claim->time_ns ? claim->time_ns : f->clock.realtime_ns;
-	const uint32_t *found;
 	uint32_t count;
+	int err = find_named(f, claim, &count);
 
-	found = match_claim(&f->world.match, claim, &count);
-	for (uint32_t i = 0; i < count; i++) {
-		struct pair *p = find_pair(f, &f->world.peer[found[i]], claim);
+	for (uint32_t i = 0; !err && i < count; i++) {
+		struct pair *p = f->named[i];
 
-		if (!p)
-			return -ENOMEM;
 		p->round = f->round;
-		if (claim->state == CLAIM_UNKNOWN && p->track.theirs.known)
-			continue;
-		p->claim = *claim;
+		if (claim->state != CLAIM_UNKNOWN || !p->track.theirs.known)
+			p->claim = *claim;
 		if (claim->state != CLAIM_UNKNOWN)
 			track_think(&p->track.theirs, claim->state != CLAIM_UP, since_ns);
+		look(f, p);
 	}
-	return 0;
+	return err;
 }
 
 static void reload(struct follow *f)
@@ -274,7 +318,9 @@ static void take_document(struct follow *f, const struct document *d)
 		fail("check follow %s: no memory for %u streams", f->source->name, f->pairs);
 		f->exit = KPHI_EXIT_FAILED;
 	}
-	look_all(f);
+	/* Some may be missing. */
+	if (f->source->whole)
+		look_all(f);
 }
 
 static void take_documents(struct follow *f, bool ended)
@@ -312,13 +358,17 @@ static int hear(struct follow *f)
 	return 1;
 }
 
-/* Has text that has no end of its own ended? */
+/* Has what is there ended without an end of its own? */
 static bool is_quiet(const struct follow *f)
 {
 	const struct stream *s = &f->stream;
+	uint64_t quiet_ns = event_clock_now().monotonic_ns - f->heard_ns;
 
-	return s->frame.framing == FRAMING_TEXT && s->used > s->at && s->text[s->used - 1] == '\n' &&
-	       event_clock_now().monotonic_ns - f->heard_ns >= QUIET_MS * NS_PER_MS;
+	if (s->used == s->at)
+		return false;
+	if (s->frame.framing == FRAMING_TEXT)
+		return s->text[s->used - 1] == '\n' && quiet_ns >= QUIET_MS * NS_PER_MS;
+	return s->frame.framing == FRAMING_JSON && quiet_ns >= CUT_OFF_MS * NS_PER_MS;
 }
 
 static void follow(struct follow *f)

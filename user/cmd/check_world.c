@@ -154,7 +154,8 @@ void check_find_audible(struct check_seen *seen, uint32_t count)
 		if (o->state != PEER_SUSPECT || !*o->host)
 			continue;
 		for (uint32_t k = 0; k < count && !o->audible; k++)
-			if (seen[k].ours.state == PEER_UP && !strcasecmp(seen[k].ours.host, o->host))
+			if (seen[k].ours.state == PEER_UP && seen[k].ours.doubt == DOUBT_NONE &&
+			    !strcasecmp(seen[k].ours.host, o->host))
 				o->audible = seen[k].ours.peer;
 	}
 }
