@@ -80,7 +80,7 @@ static bool is_frame(const char *line)
 
 	return !length || line[length - 1] == ':' || bird_heading(line, length) ||
 	       !strcmp(line, "Access restricted") ||
-	       (length > 11 && !strcmp(line + length - 11, " is not up"));
+	       (length > 10 && !strcmp(line + length - 10, " is not up"));
 }
 
 int bird_read(const struct document *d, struct claims *claims, char *why, size_t size)

@@ -12,7 +12,7 @@
 
 #define CLAIM_NAME   256 /* with the terminating zero, as the next four */
 #define CLAIM_WORD   32
-#define CLAIM_NUMBER 40
+#define CLAIM_NUMBER 64
 #define CLAIM_SCALE  96
 #define CLAIM_DETAIL 192
 #define CLAIMS_MAX   (1U << 17) /* in one document: as many as the largest tested store has peers */

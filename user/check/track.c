@@ -63,14 +63,16 @@ struct track_change track_decide(struct track *t, enum check_verdict verdict, q3
 		t->worst_phi = phi;
 	t->begun = true;
 	t->verdict = verdict;
+	c.worst_phi = t->worst_phi;
 	if (verdict != CHECK_agree_up && verdict != CHECK_agree_down)
 		return c;
 	end(t, &c);
+	t->ours.turns = t->theirs.turns = 0;
+	t->worst_phi = 0;
 	return c;
 }
 
-void track_explain(const struct track_change *c, const struct track *t, const char *called, char *text,
-		   size_t size)
+void track_explain(const struct track_change *c, const char *called, char *text, size_t size)
 {
 	const char *what = c->gone ? "it was gone" : "it was back";
 	char length[FORMAT_SIZE], phi[FORMAT_SIZE];
@@ -89,7 +91,7 @@ void track_explain(const struct track_change *c, const struct track *t, const ch
 	case TRACK_THEY_RETURNED:
 		snprintf(text, size,
 			 "%s thought otherwise for %s and took it back; phi was at most %s meanwhile", called,
-			 length, format_q32(t->worst_phi, 3, phi));
+			 length, format_q32(c->worst_phi, 3, phi));
 		break;
 	case TRACK_WE_RETURNED:
 		snprintf(text, size, "kphi thought otherwise for %s, and %s never did", length, called);

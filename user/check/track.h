@@ -40,17 +40,18 @@ struct track_change {
 	enum track_end end;
 	uint64_t length_ns;
 	bool gone; /* what they now agree on */
+	q32_t worst_phi; /* the highest of ours since the last agreement */
 };
 
 /* A side thinks so since then. What it thought already is no change, whenever it is said. */
 void track_think(struct track_side *side, bool gone, uint64_t since_ns);
 
-/* The verdict is now this one; `phi` is ours, 0 if there is none. */
+/* The verdict is now this one; `phi` is ours, 0 if there is none. After an agreement both sides begin anew.
+ */
 struct track_change track_decide(struct track *t, enum check_verdict verdict, q32_t phi);
 
 /* One sentence on how it ended, or "". */
 #define TRACK_WHY 256
-void track_explain(const struct track_change *change, const struct track *t, const char *called, char *text,
-		   size_t size);
+void track_explain(const struct track_change *change, const char *called, char *text, size_t size);
 
 #endif

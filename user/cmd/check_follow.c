@@ -136,7 +136,7 @@ static void say_ends(struct out *o, const struct pair *p, const struct track_cha
 	say_lead(o, "they_knew_earlier_by_ns", c->end == TRACK_THEY_FIRST, c->length_ns);
 	say_lead(o, "they_took_it_back_after_ns", c->end == TRACK_THEY_RETURNED, c->length_ns);
 	say_lead(o, "we_took_it_back_after_ns", c->end == TRACK_WE_RETURNED, c->length_ns);
-	out_q32(o, "worst_phi", NULL, p->track.worst_phi);
+	out_q32(o, "worst_phi", NULL, c->worst_phi);
 	out_string(o, "outcome", NULL, *how ? how : NULL);
 }
 
@@ -171,7 +171,7 @@ static void tell(struct follow *f, const struct pair *p, struct check_seen *seen
 	if (*seen->ours.host && seen->ours.state == PEER_SUSPECT && find_audible(f, seen, &other))
 		seen->ours.audible = other.ours.peer;
 	check_explain(&seen->ours, claim, f->source->called, why, sizeof(why));
-	track_explain(c, &p->track, f->source->called, how, sizeof(how));
+	track_explain(c, f->source->called, how, sizeof(how));
 	event_time(f->clock.realtime_ns, now);
 	out_open_object(o, NULL);
 	out_string(o, "time", NULL, now);
@@ -199,15 +199,6 @@ static void think(struct follow *f, struct pair *p, const struct check_seen *see
 		track_think(&p->track.ours, seen->ours.state != PEER_UP, check_wall_ns(&f->clock, since_ns));
 }
 
-/* After an agreement both begin anew. */
-static void settle(struct track *t)
-{
-	if (t->verdict != CHECK_agree_up && t->verdict != CHECK_agree_down)
-		return;
-	t->ours.turns = t->theirs.turns = 0;
-	t->worst_phi = 0;
-}
-
 static void decide(struct follow *f, struct pair *p, struct check_seen *seen)
 {
 	bool named = p->round == f->round || !f->source->whole;
@@ -220,7 +211,6 @@ static void decide(struct follow *f, struct pair *p, struct check_seen *seen)
 	if (c.first ? c.end != TRACK_NONE || p->track.verdict != CHECK_agree_up
 		    : c.changed || c.end != TRACK_NONE)
 		tell(f, p, seen, claim, &c);
-	settle(&p->track);
 }
 
 static void look(struct follow *f, struct pair *p)
