@@ -21,8 +21,8 @@ static struct match_peer peer(const char *name, const char *host, const char *ad
 	struct match_peer p = {0};
 	char ignored[1];
 
-	strcpy(p.name, name);
-	strcpy(p.host, host);
+	claim_put(p.name, sizeof(p.name), name);
+	claim_put(p.host, sizeof(p.host), host);
 	p.has_address = address && !parse_address(address, p.address, ignored, sizeof(ignored));
 	return p;
 }
@@ -31,7 +31,7 @@ static struct claim claim(const char *name, const char *endpoint)
 {
 	struct claim c = {0};
 
-	strcpy(c.name, name);
+	claim_put(c.name, sizeof(c.name), name);
 	if (endpoint)
 		assert_true(claim_set_endpoint(&c, endpoint));
 	return c;

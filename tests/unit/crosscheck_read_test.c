@@ -280,78 +280,75 @@ static void jsonl_test(void **state)
 
 /* --- what is refused --- */
 
+static const struct {
+	const char *source, *text, *expected;
+} cases[] = {
+	{"serf", "", "line 1: the JSON is cut off here"},
+	{"serf", "[]", "line 1: the document is an array and not an object"},
+	{"serf", "{}", "line 1: the object has no \"members\""},
+	{"serf", "{\"members\": 7}", "\"members\" is no array"},
+	{"serf", "{\"members\": [\n\n7]}", "line 3: object 1: it is a number"},
+	{"serf", "{\"members\": [{}]}", "line 1: object 1: \"name\" is missing"},
+	{"serf", "{\"members\": [{\"name\":\"\",\"addr\":\"1.2.3.4:5\",\"status\":\"alive\"}]}",
+	 "\"name\" is empty"},
+	{"serf",
+	 "{\"members\": "
+	 "[\n{\"name\":\"a\",\"addr\":\"1.2.3.4:5\",\"status\":\"alive\"},\n{\"name\":\"b\",\"addr\":"
+	 "\"1.2.3.4:5\",\"status\":\"dead\"}]}",
+	 "line 3: object 2: \"status\" is \"dead\""},
+	{"serf", "{\"members\": [{\"name\":\"a\",\"addr\":\"1.2.3.4:70000\",\"status\":\"alive\"}]}",
+	 "no address with a port"},
+	{"serf", "{\"members\": [{\"name\":\"a\\u0000b\",\"addr\":\"1.2.3.4:7\",\"status\":\"alive\"}]}",
+	 "has a zero in it"},
+	{"serf", "{\"members\": []} x", "something follows its end"},
+	{"serf", "Error connecting to Serf agent", "line 1: this is no JSON"},
+	{"consul", "[{\"Name\":\"a\",\"Addr\":\"1.2.3.4\",\"Status\":5}]", "\"Status\" is none of"},
+	{"consul", "[{\"Name\":\"a\",\"Addr\":\"1.2.3.4\",\"Status\":\"1\"}]", "\"Status\" is none of"},
+	{"consul", "[{\"Name\":\"a\",\"Addr\":\"1.2.3.4\",\"Port\":0,\"Status\":1}]", "\"Port\" is no port"},
+	{"akka", "{\"selfNode\":\"x\"}", "no \"members\""},
+	{"akka", "{\"members\":[{\"node\":\"10.0.0.1:2551\",\"status\":\"Up\"}]}", "not akka://"},
+	{"akka", "{\"members\":[{\"node\":\"akka://s@h:1\",\"status\":\"up\"}]}", "none of a member"},
+	{"frr", "[{\"peer\":\"h\",\"status\":\"up\"}]", "which is no address"},
+	{"frr", "[{\"peer\":\"10.0.0.1\",\"status\":\"UP\"}]", "none of bfdd's"},
+	{"frr", "{}", "is an object and not an array"},
+	{"bird", "hello", "line 1: before any table"},
+	{"bird", "bfd1:\nIP address Interface\n10.0.0.1 eth0 Up\n", "line 3: no session"},
+	{"bird", "IP address x\nx eth0 Up 1 2 3\n", "line 2: 'x' is no address"},
+	{"bird", "IP address x\n10.0.0.1 eth0 Sideways 1 2 3\n", "is no state"},
+	{"bird", "There is no BFD protocol running\n", "before any table"},
+	{"cassandra", "hello\n", "line 1: this is neither"},
+	{"cassandra", "Endpoint, Phi\nhello\n", "line 2: no line of ENDPOINT, PHI"},
+	{"cassandra", "Endpoint, Phi\n10.0.0.1, high\n", "line 2: this is no phi"},
+	{"cassandra", "Endpoint, Phi\n10.0.0.1, -1.0\n", "this is no phi"},
+	{"cassandra", "  generation:1\n", "this is neither"},
+	{"cassandra", "/10.0.0.1\n  nonsense\n", "line 2: no state"},
+	{"cassandra", "nodetool: Failed to connect to '127.0.0.1:7199'\n", "line 1"},
+	{"sentinel", "ERR No such master with that name\n\n", "redis-cli says"},
+	{"sentinel", "(error) ERR x\n", "redis-cli says"},
+	{"sentinel", "ip\n10.0.0.1\n", "begins with `name`"},
+	{"sentinel", "name\nm\nip\n10.0.0.1\n", "line 2: the instance 'm' has no flags"},
+	{"sentinel", "name\nm\nflags\nmaster\n", "has no ip"},
+	{"sentinel", "name\nm\nflags\n", "line 3: the reply is cut off"},
+	{"sentinel", "1) \"name\n", "line 1: a text that does not end"},
+	{"jsonl", "{\"peer\":\"a\",\"state\":\"up\"}\n[]\n", "line 2: the document is an array"},
+	{"jsonl", "{\"peer\":\"a\"}", "\"state\" is missing"},
+	{"jsonl", "{\"state\":\"up\"}", "\"peer\" is missing"},
+	{"jsonl", "{\"peer\":\"a\",\"state\":\"alive\"}", "\"state\" is \"alive\""},
+	{"jsonl", "{\"peer\":\"a\",\"state\":\"up\",\"phi\":\"1\"}", "\"phi\" is no number"},
+	{"jsonl", "{\"peer\":\"a\",\"state\":\"up\",\"phi\":-1}", "\"phi\" is no number"},
+	{"jsonl", "{\"peer\":\"a\",\"state\":\"up\",\"address\":\"host\"}", "no IP address"},
+	{"jsonl", "{\"peer\":\"a\",\"state\":\"up\",\"time\":1772366401000}", "neither RFC 3339 nor"},
+	{"jsonl", "{\"peer\":\"a\",\"state\":\"up\",\"time\":\"2026-02-30T00:00:00Z\"}",
+	 "neither RFC 3339 nor"},
+	{"jsonl", "{\"peer\":\"a\",\"state\":\"up\",\"time\":\"2026-02-03T00:00:00\"}",
+	 "neither RFC 3339 nor"},
+	{"jsonl", "{\"peer\":\"a\",\"state\":\"up\",\"time\":\"2026-02-03T00:00:00+1:00\"}",
+	 "neither RFC 3339 nor"},
+	{"jsonl", "{\"peer\":\"a\",\"state\":\"up\",\"time\":true}", "\"time\" is true or false"},
+};
+
 static void refused_test(void **state)
 {
-	static const struct {
-		const char *source, *text, *expected;
-	} cases[] = {
-		{"serf", "", "line 1: the JSON is cut off here"},
-		{"serf", "[]", "line 1: the document is an array and not an object"},
-		{"serf", "{}", "line 1: the object has no \"members\""},
-		{"serf", "{\"members\": 7}", "\"members\" is no array"},
-		{"serf", "{\"members\": [\n\n7]}", "line 3: object 1: it is a number"},
-		{"serf", "{\"members\": [{}]}", "line 1: object 1: \"name\" is missing"},
-		{"serf", "{\"members\": [{\"name\":\"\",\"addr\":\"1.2.3.4:5\",\"status\":\"alive\"}]}",
-		 "\"name\" is empty"},
-		{"serf",
-		 "{\"members\": "
-		 "[\n{\"name\":\"a\",\"addr\":\"1.2.3.4:5\",\"status\":\"alive\"},\n{\"name\":\"b\",\"addr\":"
-		 "\"1.2.3.4:5\",\"status\":\"dead\"}]}",
-		 "line 3: object 2: \"status\" is \"dead\""},
-		{"serf", "{\"members\": [{\"name\":\"a\",\"addr\":\"1.2.3.4:70000\",\"status\":\"alive\"}]}",
-		 "no address with a port"},
-		{"serf",
-		 "{\"members\": [{\"name\":\"a\\u0000b\",\"addr\":\"1.2.3.4:7\",\"status\":\"alive\"}]}",
-		 "has a zero in it"},
-		{"serf", "{\"members\": []} x", "something follows its end"},
-		{"serf", "Error connecting to Serf agent", "line 1: this is no JSON"},
-		{"consul", "[{\"Name\":\"a\",\"Addr\":\"1.2.3.4\",\"Status\":5}]", "\"Status\" is none of"},
-		{"consul", "[{\"Name\":\"a\",\"Addr\":\"1.2.3.4\",\"Status\":\"1\"}]",
-		 "\"Status\" is none of"},
-		{"consul", "[{\"Name\":\"a\",\"Addr\":\"1.2.3.4\",\"Port\":0,\"Status\":1}]",
-		 "\"Port\" is no port"},
-		{"akka", "{\"selfNode\":\"x\"}", "no \"members\""},
-		{"akka", "{\"members\":[{\"node\":\"10.0.0.1:2551\",\"status\":\"Up\"}]}", "not akka://"},
-		{"akka", "{\"members\":[{\"node\":\"akka://s@h:1\",\"status\":\"up\"}]}", "none of a member"},
-		{"frr", "[{\"peer\":\"h\",\"status\":\"up\"}]", "which is no address"},
-		{"frr", "[{\"peer\":\"10.0.0.1\",\"status\":\"UP\"}]", "none of bfdd's"},
-		{"frr", "{}", "is an object and not an array"},
-		{"bird", "hello", "line 1: before any table"},
-		{"bird", "bfd1:\nIP address Interface\n10.0.0.1 eth0 Up\n", "line 3: no session"},
-		{"bird", "IP address x\nx eth0 Up 1 2 3\n", "line 2: 'x' is no address"},
-		{"bird", "IP address x\n10.0.0.1 eth0 Sideways 1 2 3\n", "is no state"},
-		{"bird", "There is no BFD protocol running\n", "before any table"},
-		{"cassandra", "hello\n", "line 1: this is neither"},
-		{"cassandra", "Endpoint, Phi\nhello\n", "line 2: no line of ENDPOINT, PHI"},
-		{"cassandra", "Endpoint, Phi\n10.0.0.1, high\n", "line 2: this is no phi"},
-		{"cassandra", "Endpoint, Phi\n10.0.0.1, -1.0\n", "this is no phi"},
-		{"cassandra", "  generation:1\n", "this is neither"},
-		{"cassandra", "/10.0.0.1\n  nonsense\n", "line 2: no state"},
-		{"cassandra", "nodetool: Failed to connect to '127.0.0.1:7199'\n", "line 1"},
-		{"sentinel", "ERR No such master with that name\n\n", "redis-cli says"},
-		{"sentinel", "(error) ERR x\n", "redis-cli says"},
-		{"sentinel", "ip\n10.0.0.1\n", "begins with `name`"},
-		{"sentinel", "name\nm\nip\n10.0.0.1\n", "line 2: the instance 'm' has no flags"},
-		{"sentinel", "name\nm\nflags\nmaster\n", "has no ip"},
-		{"sentinel", "name\nm\nflags\n", "line 3: the reply is cut off"},
-		{"sentinel", "1) \"name\n", "line 1: a text that does not end"},
-		{"jsonl", "{\"peer\":\"a\",\"state\":\"up\"}\n[]\n", "line 2: the document is an array"},
-		{"jsonl", "{\"peer\":\"a\"}", "\"state\" is missing"},
-		{"jsonl", "{\"state\":\"up\"}", "\"peer\" is missing"},
-		{"jsonl", "{\"peer\":\"a\",\"state\":\"alive\"}", "\"state\" is \"alive\""},
-		{"jsonl", "{\"peer\":\"a\",\"state\":\"up\",\"phi\":\"1\"}", "\"phi\" is no number"},
-		{"jsonl", "{\"peer\":\"a\",\"state\":\"up\",\"phi\":-1}", "\"phi\" is no number"},
-		{"jsonl", "{\"peer\":\"a\",\"state\":\"up\",\"address\":\"host\"}", "no IP address"},
-		{"jsonl", "{\"peer\":\"a\",\"state\":\"up\",\"time\":1772366401000}", "neither RFC 3339 nor"},
-		{"jsonl", "{\"peer\":\"a\",\"state\":\"up\",\"time\":\"2026-02-30T00:00:00Z\"}",
-		 "neither RFC 3339 nor"},
-		{"jsonl", "{\"peer\":\"a\",\"state\":\"up\",\"time\":\"2026-02-03T00:00:00\"}",
-		 "neither RFC 3339 nor"},
-		{"jsonl", "{\"peer\":\"a\",\"state\":\"up\",\"time\":\"2026-02-03T00:00:00+1:00\"}",
-		 "neither RFC 3339 nor"},
-		{"jsonl", "{\"peer\":\"a\",\"state\":\"up\",\"time\":true}", "\"time\" is true or false"},
-	};
-
 	(void)state;
 	for (size_t i = 0; i < LENGTH(cases); i++)
 		assert_refused(cases[i].source, cases[i].text, cases[i].expected);
@@ -368,7 +365,7 @@ static void deep_and_long_test(void **state)
 	assert_refused("consul", text, "more than 32 containers");
 	length = (size_t)sprintf(text, "[{\"Addr\":\"1.2.3.4\",\"Status\":1,\"Name\":\"");
 	memset(text + length, 'n', CLAIM_NAME);
-	strcpy(text + length + CLAIM_NAME, "\"}]");
+	snprintf(text + length + CLAIM_NAME, 4, "\"}]");
 	assert_refused("consul", text, "\"Name\" is longer than 255 bytes");
 	memset(text, 'x', DOCUMENT_LINE);
 	text[DOCUMENT_LINE] = '\0';

@@ -12,14 +12,13 @@
 #include "unit/crosscheck_fixture.h"
 #include "unit/random.h"
 
+#define ALL 4096
+
 static void append(char *all, const struct document *d)
 {
-	char head[32];
+	size_t length = strlen(all);
 
-	snprintf(head, sizeof(head), "<%u:", d->line);
-	strcat(all, head);
-	strncat(all, d->text, d->size);
-	strcat(all, ">");
+	snprintf(all + length, ALL - length, "<%u:%.*s>", d->line, (int)d->size, d->text);
 }
 
 /* The documents of the text, each as <LINE:TEXT>, fed in pieces of `step` bytes. */
@@ -43,7 +42,7 @@ static void cut(const char *source, const char *text, size_t step, char *all)
 
 static void assert_cut(const char *source, const char *text, const char *expected)
 {
-	char all[4096];
+	char all[ALL];
 
 	for (size_t step = 1; step <= strlen(text) + 1; step++) {
 		cut(source, text, step, all);
@@ -135,7 +134,7 @@ static void random_test(void **state)
 {
 	static const char pieces[] = "{}[]\"\\ \n\fab:,";
 	static const char *const names[] = {"serf", "jsonl", "cassandra", "sentinel"};
-	char text[200], one[4096], other[4096];
+	char text[200], one[ALL], other[ALL];
 	uint64_t random = 7;
 
 	(void)state;

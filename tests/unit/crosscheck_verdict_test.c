@@ -178,8 +178,7 @@ static void stalls_test(void **state)
 	on_time.last_stall_ns = 1500 * MS;
 	on_time.last_stall_ago_ns = 3000 * MS;
 	check_explain(&on_time, &failed, "BIRD", why, sizeof(why));
-	assert_non_null(
-		strstr(why, "; this host stalled for 1.5s, 3s ago, and an observer on it with it"));
+	assert_non_null(strstr(why, "; this host stalled for 1.5s, 3s ago, and an observer on it with it"));
 	check_explain(&on_time, &alive, "BIRD", why, sizeof(why));
 	assert_null(strstr(why, "stalled"));
 	gone.stalled_ns = 300 * MS;

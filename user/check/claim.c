@@ -66,7 +66,7 @@ static bool read_literal(struct claim *c, const char *text)
 
 	if (strlen(text) >= sizeof(literal))
 		return false;
-	strcpy(literal, text);
+	claim_put(literal, sizeof(literal), text);
 	literal[strcspn(literal, "%")] = '\0';
 	c->has_address = !parse_address(literal, c->address, ignored, sizeof(ignored));
 	return c->has_address;
@@ -99,7 +99,7 @@ bool claim_set_endpoint(struct claim *c, const char *text)
 
 	if (!*text || strlen(text) >= sizeof(copy))
 		return false;
-	strcpy(copy, text);
+	claim_put(copy, sizeof(copy), text);
 	if (*copy == '[')
 		return read_bracketed(c, copy);
 	colon = strchr(copy, ':');
@@ -108,7 +108,7 @@ bool claim_set_endpoint(struct claim *c, const char *text)
 	if (colon && !read_port(c, colon))
 		return false;
 	if (!read_literal(c, copy))
-		strcpy(c->host, copy);
+		claim_put(c->host, sizeof(c->host), copy);
 	return *copy;
 }
 
@@ -140,7 +140,7 @@ int claims_keep_last(struct claims *claims)
 	for (uint32_t i = 0; !err && i < claims->count; i++)
 		sorted[i] = &claims->claim[i];
 	if (!err)
-		qsort(sorted, claims->count, sizeof(*sorted), by_name);
+		qsort(sorted, claims->count, sizeof(const struct claim *), by_name);
 	for (uint32_t i = 1; !err && i < claims->count; i++)
 		stale[sorted[i] - claims->claim] = !strcmp(sorted[i]->name, sorted[i - 1]->name);
 	for (uint32_t i = 0; !err && i < claims->count; i++)

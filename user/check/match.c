@@ -124,7 +124,9 @@ static void take_all(struct match *m, const uint32_t *index, struct order order,
 		     uint32_t *count)
 {
 	for (uint32_t at = lower_bound(m, index, order, wanted); at < m->peers; at++) {
-		if (order.compare(order.key(&m->peer[index[at]]), wanted) != 0)
+		const void *key = order.key(&m->peer[index[at]]);
+
+		if (!key || order.compare(key, wanted) != 0)
 			return;
 		take(m, index[at], count);
 	}

@@ -174,7 +174,7 @@ static int take_line(struct reading *r)
 	}
 	if (strlen(line) >= sizeof(r->key))
 		return wrong(r, "this is no key", line);
-	strcpy(r->key, line);
+	claim_put(r->key, sizeof(r->key), line);
 	r->has_key = true;
 	return !r->instance && strcmp(line, "name") != 0
 		       ? wrong(r, "no reply of Sentinel about instances, which begins with `name`", line)

@@ -67,10 +67,10 @@ bool check_is_disagreement(enum check_verdict verdict);
 #define CHECK_WHY 1024
 
 /*
- * One sentence with the figures behind the verdict. `called` is the source's name. At most CHECK_WHY bytes,
- * zero included.
+ * One sentence with the figures behind the verdict on ours and theirs. `called` is the source's name. At most
+ * CHECK_WHY bytes, zero included.
  */
-void check_explain(const struct check_ours *ours, const struct claim *theirs, const char *called, char *text,
+void check_explain(const struct check_ours *o, const struct claim *c, const char *called, char *text,
 		   size_t size);
 
 #endif
