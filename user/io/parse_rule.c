@@ -8,6 +8,7 @@
 
 #include "io/format.h"
 #include "io/parse.h"
+#include "io/utf8.h"
 
 #define BYTES_MAX 8
 
@@ -112,14 +113,19 @@ int parse_sequence(const char *text, struct kphi_rule *rule, char *why, size_t s
 		      text);
 }
 
-/* What the kernel refuses in a name. */
+/* What the kernel takes for a name, as long as it is text. */
 static bool is_device(const char *text)
 {
+	size_t length = strlen(text), step;
+	uint32_t code;
+
 	if (!strcmp(text, ".") || !strcmp(text, ".."))
 		return false;
-	for (; *text; text++)
-		if ((unsigned char)*text <= ' ' || *text == '/' || *text == ':' || *text == 0x7f)
+	for (size_t at = 0; at < length; at += step) {
+		step = utf8_decode(text + at, length - at, &code);
+		if (!step || utf8_is_control(code) || utf8_is_blank(code) || code == '/' || code == ':')
 			return false;
+	}
 	return true;
 }
 
