@@ -73,6 +73,8 @@ struct peer_spec {
 	uint32_t jitter_ppm, cpu, device;
 	uint8_t model, set;
 	bool rule, absent;
+	bool bfd, any_source; /* rules of their own kind */
+	uint64_t local_rx_ns; /* as this host knows it */
 };
 
 struct script {
@@ -116,7 +118,11 @@ struct sim_peer {
 	uint64_t *ring;
 	uint64_t start_ns, beats; /* the sender's grid, and how many slots of it are past */
 	uint64_t due_ns; /* its next beat; UINT64_MAX: it is silent */
-	uint64_t epoch, sequence;
+	uint64_t real_ns; /* its interval now, and ... */
+	uint64_t poll_real_ns; /* ... while it polls, so many packets long */
+	uint32_t polls;
+	uint64_t epoch, sequence, speaker;
+	struct kphi_bfd bfd;
 	uint8_t flags;
 };
 

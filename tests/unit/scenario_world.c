@@ -15,11 +15,23 @@ static uint64_t noise(struct world *w)
 	return w->random >> 33;
 }
 
+/* BFD counts from packet to packet, and is early by up to a quarter (RFC 5880, 6.8.7). */
+static void next_packet(struct world *w, struct sim_peer *p)
+{
+	uint64_t real_ns = p->polls ? p->poll_real_ns : p->real_ns;
+
+	p->due_ns += real_ns - noise(w) % (real_ns / 4 + 1);
+}
+
 static void next_beat(struct world *w, struct sim_peer *p)
 {
-	uint64_t real_ns = p->spec->real_ns;
+	uint64_t real_ns = p->real_ns;
 	uint64_t spread_ns = real_ns / 1000000 * p->spec->jitter_ppm;
 
+	if (p->spec->bfd) {
+		next_packet(w, p);
+		return;
+	}
 	p->due_ns = p->start_ns + ++p->beats * real_ns;
 	if (spread_ns)
 		p->due_ns += noise(w) % (2 * spread_ns + 1) - spread_ns;
@@ -27,19 +39,36 @@ static void next_beat(struct world *w, struct sim_peer *p)
 
 static struct packet packet_of(const struct world *w, const struct sim_peer *p, uint8_t type)
 {
-	return (struct packet){
+	const struct peer_spec *spec = p->spec;
+	struct packet packet = {
 		.peer = (uint32_t)(p - w->peer),
 		.beat =
 			{
-				.epoch = p->spec->rule ? 0 : p->epoch,
-				.sequence = p->spec->rule ? 0 : p->sequence,
-				.device = p->spec->device,
-				.cpu = (uint16_t)p->spec->cpu,
+				.epoch = spec->rule ? 0 : p->epoch,
+				.sequence = spec->rule ? 0 : p->sequence,
+				.device = spec->device,
+				.cpu = (uint16_t)spec->cpu,
 				.type = type,
 				.flags = p->flags,
-				.native = !p->spec->rule,
+				.native = !spec->rule,
+				.any_source = spec->any_source,
 			},
 	};
+	struct kphi_beat *b = &packet.beat;
+
+	if (spec->any_source)
+		b->speaker[1] = p->speaker;
+	if (!spec->bfd)
+		return packet;
+	b->decoder = KPHI_DECODER_BFD;
+	b->local_rx_ns = spec->local_rx_ns;
+	b->bfd = p->bfd;
+	b->bfd.discriminator = (uint32_t)p->epoch;
+	if (p->polls)
+		b->bfd.flags |= KPHI_BFD_POLL;
+	if (kphi_bfd_is_quiet(&b->bfd))
+		b->type = KPHI_WIRE_LEAVE; /* as identify_rule() of bpf/identify.h */
+	return packet;
 }
 
 static void send(struct world *w, struct sim_peer *p, uint8_t type)
@@ -48,6 +77,7 @@ static void send(struct world *w, struct sim_peer *p, uint8_t type)
 
 	p->sequence++;
 	packet = packet_of(w, p, type);
+	p->polls -= p->polls > 0;
 	kernel_deliver(w, &packet);
 }
 
@@ -78,7 +108,7 @@ static void add(struct world *w, struct sim_peer *p)
 	memset(&p->peer, 0, sizeof(p->peer));
 	memcpy(p->peer.name, spec->name, sizeof(p->peer.name));
 	p->peer.added_ns = w->now_ns;
-	p->peer.interval_ns = spec->interval_ns;
+	p->peer.interval_ns = spec->bfd ? 0 : spec->interval_ns;
 	p->peer.min_std_ns = spec->min_std_ns;
 	p->peer.pause_ns = spec->pause_ns;
 	p->peer.max_interval_ns = spec->cap_ns;
@@ -152,6 +182,32 @@ static void restart(struct world *w, struct sim_peer *p, const struct line *l, u
 	start(w, p);
 }
 
+/* session P STATE [tx D] [real D] [polls N]: what it says of its BFD session from now on, and at once. */
+static void session(struct world *w, struct sim_peer *p, const struct line *l, uint32_t word)
+{
+	static const char *const states[] = {"admin_down", "down", "init", "up", "demand"};
+	uint64_t tx_ns;
+
+	for (uint8_t i = 0; i < 5; i++)
+		if (word_is(l, word + 1, states[i])) {
+			p->bfd.state = i < 5 - 1 ? i : KPHI_BFD_UP;
+			p->bfd.flags = i < 5 - 1 ? 0 : KPHI_BFD_DEMAND;
+		}
+	p->poll_real_ns = p->real_ns;
+	for (uint32_t i = word + 2; i + 1 < l->words; i += 2) {
+		if (word_is(l, i, "tx")) {
+			tx_ns = time_at(l, i + 1);
+			p->bfd.desired_tx_us = (uint32_t)(tx_ns / 1000);
+			p->real_ns = tx_ns > p->spec->local_rx_ns ? tx_ns : p->spec->local_rx_ns;
+		}
+		if (word_is(l, i, "real"))
+			p->real_ns = time_at(l, i + 1);
+		if (word_is(l, i, "polls"))
+			p->polls = (uint32_t)strtoul(l->word[i + 1], NULL, 10);
+	}
+	p->due_ns = w->now_ns;
+}
+
 static void remove_peer(struct sim_peer *p)
 {
 	p->record.state = KPHI_FREE;
@@ -181,6 +237,12 @@ static bool act_on_peer(struct world *w, struct sim_peer *p, const struct line *
 		p->flags = word_is(l, at + 2, "on") ? KPHI_WIRE_DEGRADED : 0;
 	else if (!strcmp(verb, "restart"))
 		restart(w, p, l, at + 1);
+	else if (!strcmp(verb, "session"))
+		session(w, p, l, at + 1);
+	else if (!strcmp(verb, "miss"))
+		next_beat(w, p);
+	else if (!strcmp(verb, "speaker"))
+		p->speaker = strtoul(l->word[at + 2], NULL, 10);
 	else if (!strcmp(verb, "mute"))
 		mute(w, p, l, at + 1);
 	else if (!strcmp(verb, "reset"))
@@ -355,6 +417,9 @@ static struct world *world_new(const struct script *s, const struct witness *wit
 		w->peer[i].spec = &s->peer[i];
 		w->peer[i].due_ns = UINT64_MAX;
 		w->peer[i].epoch = SCENARIO_WALL_S;
+		w->peer[i].real_ns = s->peer[i].real_ns;
+		w->peer[i].bfd = (struct kphi_bfd){.state = KPHI_BFD_UP, .multiplier = 3};
+		w->peer[i].bfd.desired_tx_us = (uint32_t)(s->peer[i].interval_ns / 1000);
 		w->peer[i].ring = calloc(KPHI_WINDOW_DEFAULT, sizeof(uint64_t));
 		if (!s->peer[i].absent)
 			add(w, &w->peer[i]);
