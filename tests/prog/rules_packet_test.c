@@ -365,11 +365,14 @@ static void nothing_but_a_header(void **state)
 {
 	struct shape s = VRRP4();
 
+	uint32_t slot = rule_add(&(struct rule_for){.source = 2, .protocol = PROTOCOL_VRRP}, NULL);
+
 	(void)state;
-	rule_add(&(struct rule_for){.source = 2, .protocol = PROTOCOL_VRRP}, NULL);
 	expect_payload(&s, vrrp, 0, KPHI_COUNT_beat, 0, "an IP header alone");
 	s.source = 3;
 	expect_payload(&s, vrrp, 0, KPHI_COUNT_no_rule, 0, "somebody else's");
+	rule_delete(slot);
+	expect_payload(&s, vrrp, 0, NOTHING, 0, "a protocol that nobody asks for any more");
 }
 
 /* --- several buffers --- */
