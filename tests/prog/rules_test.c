@@ -27,7 +27,7 @@ enum { PAYLOAD = 24 };
 
 static void fill(uint8_t payload[PAYLOAD])
 {
-	for (uint8_t i = 0; i < PAYLOAD; i++)
+	for (int i = 0; i < PAYLOAD; i++)
 		payload[i] = (uint8_t)(0x90 + 7 * i);
 }
 
@@ -133,16 +133,16 @@ static void values_tell_rules_apart(void **state)
 	uint32_t slots[8];
 
 	(void)state;
-	for (uint8_t i = 0; i < COUNT(slots); i++) {
+	for (size_t i = 0; i < COUNT(slots); i++) {
 		struct kphi_rule rule = {.match = {{.width = 0}}};
 
-		payload[5] = i;
+		payload[5] = (uint8_t)i;
 		rule.match[0] = rule_match(payload, 5, 1);
 		slots[i] = rule_add(&(struct rule_for){.source = 0}, &rule);
 		assert_int_equal(world.store.peers[slots[i]].id.shape, 1);
 	}
-	for (uint8_t i = 0; i < COUNT(slots); i++) {
-		payload[5] = i;
+	for (size_t i = 0; i < COUNT(slots); i++) {
+		payload[5] = (uint8_t)i;
 		expect_payload(&from_2, payload, sizeof(payload), KPHI_COUNT_beat, 0, "its own");
 		assert_int_equal(beats_of(slots[i]), 1);
 	}

@@ -20,6 +20,8 @@ static void next_packet(struct world *w, struct sim_peer *p)
 {
 	uint64_t real_ns = p->polls ? p->poll_real_ns : p->real_ns;
 
+	if (p->due_ns == UINT64_MAX)
+		p->due_ns = w->now_ns;
 	p->due_ns += real_ns - noise(w) % (real_ns / 4 + 1);
 }
 
@@ -223,7 +225,7 @@ static bool act_on_peer(struct world *w, struct sim_peer *p, const struct line *
 		start(w, p);
 	else if (!strcmp(verb, "stop"))
 		p->due_ns = UINT64_MAX;
-	else if (!strcmp(verb, "resume"))
+	else if (!strcmp(verb, "resume") || !strcmp(verb, "miss"))
 		next_beat(w, p);
 	else if (!strcmp(verb, "beat"))
 		beat(w, p, l, at + 1);
@@ -239,8 +241,6 @@ static bool act_on_peer(struct world *w, struct sim_peer *p, const struct line *
 		restart(w, p, l, at + 1);
 	else if (!strcmp(verb, "session"))
 		session(w, p, l, at + 1);
-	else if (!strcmp(verb, "miss"))
-		next_beat(w, p);
 	else if (!strcmp(verb, "speaker"))
 		p->speaker = strtoul(l->word[at + 2], NULL, 10);
 	else if (!strcmp(verb, "mute"))
