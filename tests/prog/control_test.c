@@ -105,6 +105,33 @@ static void short_requests_are_bad(void **state)
 	assert_int_equal(world.store.records[0].state, KPHI_WAITING);
 }
 
+/* A peer that no packet could reach is not made, nor made of one that a packet reaches. */
+static void rules_that_nobody_would_find_are_bad(void **state)
+{
+	static const uint8_t shapes[] = {0, KPHI_SHAPES + 1, 255};
+	struct kphi_control q = request(KPHI_CONTROL_ADD, FREE_SLOT, 0);
+	struct message m;
+
+	(void)state;
+	q.peer.id.kind = KPHI_ID_RULE;
+	for (size_t i = 0; i < COUNT(shapes); i++) {
+		q.peer.id.shape = shapes[i];
+		assert_int_equal(world_ask(&world, &q, sizeof(q)), KPHI_CONTROL_BAD);
+		assert_int_equal(world.store.records[FREE_SLOT].state, KPHI_FREE);
+	}
+	q.peer.id.shape = KPHI_SHAPES;
+	assert_int_equal(world_ask(&world, &q, sizeof(q)), KPHI_CONTROL_OK);
+
+	q = request(KPHI_CONTROL_MOVE, FREE_SLOT, 0);
+	q.peer.id.device = 7;
+	assert_int_equal(world_ask(&world, &q, sizeof(q)), KPHI_CONTROL_BAD); /* it asks for no device */
+	q.slot = world_add(&world, &hourly);
+	assert_int_equal(world_ask(&world, &q, sizeof(q)), KPHI_CONTROL_BAD);
+	assert_int_equal(world.store.peers[q.slot].id.device, 0);
+	m = world_message(&world, q.slot, 1, 1);
+	expect_message(&world, &m, KPHI_COUNT_beat, 0, "where it was");
+}
+
 static int ids_fd(void)
 {
 	return load_map_fd(world.skeleton, "ids");
@@ -306,6 +333,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		IN_A_WORLD(refused_requests_change_nothing),
 		IN_A_WORLD(short_requests_are_bad),
+		IN_A_WORLD(rules_that_nobody_would_find_are_bad),
 		IN_A_WORLD(no_room_for_an_identity),
 		IN_A_WORLD(errors_are_sentences),
 		IN_A_WORLD(a_full_store_can_be_churned),
