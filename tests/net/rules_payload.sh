@@ -20,6 +20,7 @@ times() {
 }
 
 # hex FORMAT NUMBER...: a line for each number
+# shellcheck disable=SC2059 # it is one
 hex() {
 	printf "$1\\n" "${@:2}"
 }
