@@ -205,11 +205,12 @@ saved() {
 # configure TTL: the daemon, with a rule of the store and one of its own
 configure() {
 	cat > "$WORK/kphi.yaml" << END
-outputs: {socket: $WORK/socket, stdout: no}
+outputs: {socket: $WORK/socket}
 state: $WORK/state
 peers:
   - {name: v51, proto: vrrp, vrid: 51}
   - {name: port1, from: 10.0.0.1, port: 6005, device: eth1}
+  - {name: later, from: 10.0.0.1, port: 6005, device: eth9}
   - name: own
     proto: udp
     port: 7000
@@ -233,6 +234,7 @@ configured() {
 	v51=$(peer_field v51 beats)/$(generation v51)
 	port1=$(peer_field port1 beats)/$(generation port1)
 	configure 64
+	like "configured: a device that is not there is said" "$(cat "$(log_of run)")" "later: its device eth9 is not there yet"
 	is "configured: who is the same stays" "$(peer_field v51 beats)/$(generation v51)" "$v51"
 	is "configured: on its device, too" "$(peer_field port1 beats)/$(generation port1)" "$port1"
 	packets_from 10.0.0.1 udp:7000 64 <<< 0181000031
