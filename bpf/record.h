@@ -90,7 +90,9 @@ static __always_inline int record_beat(struct kphi_beat *b, uint32_t slot, uint3
 
 	if (notes)
 		record_notes(b->cpu, notes);
-	if (changed || notes & (KPHI_NOTE(restart) | KPHI_NOTE(retuned) | KPHI_NOTE(renegotiated)) ||
+	if (changed ||
+	    notes & (KPHI_NOTE(restart) | KPHI_NOTE(retuned) | KPHI_NOTE(renegotiated) |
+		     KPHI_NOTE(handover)) ||
 	    (p.peer->watched && outcome == KPHI_COUNT_beat))
 		record_hint(slot, generation);
 	return outcome;
