@@ -30,7 +30,9 @@ int kphi_tc(struct __sk_buff *skb)
 SEC("tc")
 int kphi_tc_ip(struct __sk_buff *skb)
 {
-	if (!glance_network((void *)(long)skb->data, (void *)(long)skb->data_end, skb->protocol))
+	uint8_t *at = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
+
+	if (at + 20 > end || buffer_has_tunnel(at) || !glance_network(at, end, skb->protocol))
 		record_buffer_ip(skb);
 	return TC_NEXT;
 }
