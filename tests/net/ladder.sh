@@ -52,6 +52,17 @@ begin() {
 	kphi peer add "$dev" id "$(uuid $((${#dev} + $(printf %d "'$dev"))))" interval 20ms > /dev/null
 	beat "$dev" $((${#dev} + $(printf %d "'$dev"))) "${ADDRESS[$dev]}" interval 20ms
 	ok "$dev: beats arrive" eventually 20 beats_reach "$dev" 20
+	in_ns b kphi peer add "rule-$dev" proto udp from "${ADDRESS[$dev]%.2}.1" port 5000 dev "$dev" > /dev/null
+	by_rule "$dev"
+}
+
+# by_rule DEV: datagrams for the rule that names the device are heard
+by_rule() {
+	local beats
+
+	beats=$(peer_field "rule-$1" beats)
+	in_ns a bash -c "for n in 1 2 3; do echo beat > /dev/udp/${ADDRESS[$1]}/5000; done"
+	is "$1: a rule that names it hears" $(($(peer_field "rule-$1" beats) - beats)) 3
 }
 
 # One attach puts new programs on all of them.
@@ -101,6 +112,7 @@ returns() {
 	ok "$1: back on its hook" eventually 15 is_on "$1"
 	beats=$(peer_field "$1" beats)
 	ok "$1: and heard" eventually 20 beats_reach "$1" $((beats + 10))
+	by_rule "$1"
 	is "$1: once" "$(in_ns b kphi -j net show | jq "[.devices[] | select(.device == \"$1\")] | length")" 1
 }
 
