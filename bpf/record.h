@@ -237,9 +237,9 @@ static __always_inline int buffer_has_tunnel(const uint8_t *at)
 }
 
 /*
- * Where IP begins on a device without Ethernet. With the first byte, but for GRE tunnels with many remote ends:
- * they hand over their own headers first, and only the kernel's network header tells; how far that is from the
- * first byte follows from the length of what begins there.
+ * Where IP begins on a device without Ethernet. With the first byte, but for GRE tunnels with many remote
+ * ends: they hand over their own headers first, and only the kernel's network header tells; how far that is
+ * from the first byte follows from the length of what begins there.
  */
 static __always_inline uint32_t buffer_network(struct __sk_buff *skb, const struct frame *f)
 {
@@ -279,7 +279,8 @@ static __always_inline int record_buffer(struct __sk_buff *skb, int ethernet)
 	if (ethernet)
 		verdict = parse_frame(&f, &d);
 	else
-		verdict = parse_network(&f, f.data + (buffer_network(skb, &f) & OFFSET_MASK), skb->protocol, &d);
+		verdict = parse_network(&f, f.data + (buffer_network(skb, &f) & OFFSET_MASK), skb->protocol,
+					&d);
 	if (verdict == PARSED)
 		verdict = record_parsed(&f, &d, &b);
 	if (verdict != FOREIGN)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The clsact filter, for which this kernel may be too new to be given one by the ladder: on a real device, in a
- * network namespace of the test's own, beside somebody else's filters. */
+/* The clsact filter, for which this kernel may be too new to be given one by the ladder: on a real device, in
+ * a network namespace of the test's own, beside somebody else's filters. */
 #include <fcntl.h>
 #include <net/if.h>
 #include <sched.h>
@@ -128,7 +128,8 @@ static void beside_others(void **state)
 	struct attachment a = attach();
 
 	(void)state;
-	assert_int_equal(sh("tc filter add dev eth0 egress prio 7 protocol all u32 match u32 0 0 classid 1:1"), 0);
+	assert_int_equal(
+		sh("tc filter add dev eth0 egress prio 7 protocol all u32 match u32 0 0 classid 1:1"), 0);
 	hook_detach(&world.pin, &a);
 	unlink(a.pin);
 	assert_true(has_qdisc());
@@ -149,7 +150,8 @@ static void priority_taken(void **state)
 
 	(void)state;
 	assert_int_equal(sh("tc qdisc add dev eth0 clsact"), 0);
-	assert_int_equal(sh("tc filter add dev eth0 ingress prio 1 protocol all u32 match u32 0 0 classid 1:1"), 0);
+	assert_int_equal(
+		sh("tc filter add dev eth0 ingress prio 1 protocol all u32 match u32 0 0 classid 1:1"), 0);
 	a = attach();
 	assert_int_equal(a.priority, 2);
 	assert_int_equal(found().priority, 2);
@@ -187,7 +189,8 @@ static void elsewhere(void **state)
 
 	(void)state;
 	assert_true(there >= 0);
-	sh("mkdir -p /run/netns && touch /run/netns/hook-test && mount --bind /proc/%d/ns/net /run/netns/hook-test",
+	sh("mkdir -p /run/netns && touch /run/netns/hook-test && mount --bind /proc/%d/ns/net "
+	   "/run/netns/hook-test",
 	   getpid());
 	assert_int_equal(unshare(CLONE_NEWNET), 0);
 	b = found();
@@ -217,12 +220,33 @@ static void names(void **state)
 	static const struct attachment all[] = {
 		{.device = "eth0", .netns = 4026531840, .ifindex = 2, .mode = ATTACH_NATIVE},
 		{.device = "a-b.7", .netns = 1, .ifindex = 3, .wanted = ATTACH_NATIVE, .mode = ATTACH_NATIVE},
-		{.device = "t", .netns = 1, .ifindex = 4, .mode = ATTACH_TC, .hook = HOOK_TCX, .refusal = -EBUSY},
-		{.device = "t", .netns = 1, .ifindex = 4, .wanted = ATTACH_TC, .mode = ATTACH_TC, .hook = HOOK_TCX},
-		{.device = "c", .netns = 1, .ifindex = 5, .mode = ATTACH_TC, .hook = HOOK_CLSACT,
-		 .refusal = -EOPNOTSUPP, .own_qdisc = true, .priority = 1},
-		{.device = "c", .netns = 1, .ifindex = 5, .wanted = ATTACH_TC, .mode = ATTACH_TC,
-		 .hook = HOOK_CLSACT, .priority = 8},
+		{.device = "t",
+		 .netns = 1,
+		 .ifindex = 4,
+		 .mode = ATTACH_TC,
+		 .hook = HOOK_TCX,
+		 .refusal = -EBUSY},
+		{.device = "t",
+		 .netns = 1,
+		 .ifindex = 4,
+		 .wanted = ATTACH_TC,
+		 .mode = ATTACH_TC,
+		 .hook = HOOK_TCX},
+		{.device = "c",
+		 .netns = 1,
+		 .ifindex = 5,
+		 .mode = ATTACH_TC,
+		 .hook = HOOK_CLSACT,
+		 .refusal = -EOPNOTSUPP,
+		 .own_qdisc = true,
+		 .priority = 1},
+		{.device = "c",
+		 .netns = 1,
+		 .ifindex = 5,
+		 .wanted = ATTACH_TC,
+		 .mode = ATTACH_TC,
+		 .hook = HOOK_CLSACT,
+		 .priority = 8},
 		{.device = "g", .netns = 1, .ifindex = 6, .mode = ATTACH_GENERIC, .refusal = -ERANGE},
 		{.device = "g", .netns = 1, .ifindex = 6, .wanted = ATTACH_GENERIC, .mode = ATTACH_GENERIC},
 	};

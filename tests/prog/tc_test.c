@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The packet path behind XDP, over socket buffers: it finds what the XDP program finds in the same bytes, whole,
- * cut and spoilt, and every packet goes on unchanged to whoever comes next.
+ * The packet path behind XDP, over socket buffers: it finds what the XDP program finds in the same bytes,
+ * whole, cut and spoilt, and every packet goes on unchanged to whoever comes next.
  */
 #include "prog/world.h"
 
-#define TC_NEXT      ((uint32_t)-1) /* TC_ACT_UNSPEC */
-#define DAMAGE_RUNS  20000
-#define TAG          100 /* that packet.h writes into the outermost tag */
-#define RULE_PORT    5000
+#define TC_NEXT     ((uint32_t)-1) /* TC_ACT_UNSPEC */
+#define DAMAGE_RUNS 20000
+#define TAG         100 /* that packet.h writes into the outermost tag */
+#define RULE_PORT   5000
 
 /* So slow that no pause of a test is a capped interval. */
 static const struct kphi_peer hourly = {.id.kind = KPHI_ID_NATIVE, .interval_ns = 3600000000000};
@@ -42,8 +42,8 @@ static const struct shape shapes[] = {
 	{.ethertype = ETHERTYPE_ARP},
 };
 
-/* A packet through one of the programs; it has to pass unchanged. False: newer kernels make no socket buffer of
- * one that ends within the header which they take for that of IP. */
+/* A packet through one of the programs; it has to pass unchanged. False: newer kernels make no socket buffer
+ * of one that ends within the header which they take for that of IP. */
 static bool run_buffer(enum load_program which, const uint8_t *bytes, uint32_t length)
 {
 	static uint8_t out[PACKET_MAX];
@@ -79,8 +79,8 @@ static void build(const struct shape *shape)
 }
 
 /*
- * The same packet without its Ethernet header. A test run reads the protocol where that header would have it, so
- * the source address has to be one that has it there: 8.0.0.1, or 0:0:86dd::.
+ * The same packet without its Ethernet header. A test run reads the protocol where that header would have it,
+ * so the source address has to be one that has it there: 8.0.0.1, or 0:0:86dd::.
  */
 static void strip(const struct packet *from, struct packet *to)
 {

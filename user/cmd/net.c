@@ -70,7 +70,7 @@ static void say_attachment(struct out *o, const struct attachment *a, const stru
 	out_string(o, "hook", "HOOK", attach_hooks[a->hook]);
 	out_string(o, "mode", "MODE", attach_modes[a->mode]);
 	out_string(o, "wanted", NULL, attach_modes[a->wanted]);
-	out_string(o, "attach", NULL, t->attach);
+	out_string(o, "attach", "ATTACH", t->attach);
 	out_string(o, "state", "STATE", t->state);
 	out_u64(o, "ifindex", "IFINDEX", a->ifindex);
 	out_u64(o, "netns", NULL, a->netns);

@@ -38,8 +38,8 @@ static void say_stamps(const struct attachment *a, struct attach_words *t)
 			"stamped after the socket buffer is made and after GRO: some microseconds later than "
 			"by native XDP, and coarser under interrupt coalescing",
 		[ATTACH_GENERIC] =
-			"stamped after the socket buffer is made and after GRO, which is made linear for "
-			"it: some microseconds later than by native XDP, and less evenly",
+			"stamped after the socket buffer is made, merged (GRO) and made linear: some "
+			"microseconds later than by native XDP, and less evenly",
 	};
 	int length = snprintf(t->stamps, sizeof(t->stamps), "%s", moment[a->mode]);
 
