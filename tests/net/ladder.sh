@@ -6,7 +6,8 @@
 . "$(dirname "$0")/pair.bash"
 
 DEVICES=(n0 t0 g0 m0)
-declare -A MODE=([n0]=native [t0]=tc [g0]=generic [m0]=auto) COMES_TO=([n0]=xdp,native [t0]=tcx,tc [g0]=xdp,generic [m0]=tcx,tc)
+declare -A MODE=([n0]=native [t0]=tc [g0]=generic [m0]=auto)
+declare -A COMES_TO=([n0]="xdp native" [t0]="tcx tc" [g0]="xdp generic" [m0]="tcx tc") # hook and mode
 declare -A ADDRESS=([n0]=10.0.1.2 [t0]=10.0.2.2 [g0]=10.0.3.2 [m0]=10.0.4.2)
 
 # cable DEV: m0 is a macvlan, which has no native XDP, on a cable of its own
@@ -39,7 +40,7 @@ everywhere() {
 
 # is_on DEV
 is_on() {
-	[ "$(device b "$1" hook),$(device b "$1" mode),$(device b "$1" state)" = "${COMES_TO[$1]},attached" ]
+	[ "$(device b "$1" hook) $(device b "$1" mode) $(device b "$1" state)" = "${COMES_TO[$1]} attached" ]
 }
 
 begin() {

@@ -142,7 +142,7 @@ static int refuse_mode(const struct attachment *a, struct why *w)
 static int attach_or_stay(struct programs *programs, struct attachment *a, struct why *w)
 {
 	struct attachment old = {0};
-	struct find f = {.ifindex = a->ifindex, .found = &old};
+	struct find f = {a->device, a->ifindex, &old};
 	uint32_t need = 0;
 	int found, err = attach_each(programs->p, forget_dead, a, w);
 

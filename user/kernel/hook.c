@@ -39,7 +39,7 @@ static uint32_t store_map_id(const struct pin *p)
 /* Does it write the records of this store? Then it is a program of ours, whatever its number. */
 static bool writes_store(const struct pin *p, uint32_t program_id)
 {
-	uint32_t maps[PROGRAM_MAPS], store = store_map_id(p);
+	uint32_t maps[PROGRAM_MAPS] = {0}, store = store_map_id(p);
 	struct bpf_prog_info info = {.nr_map_ids = PROGRAM_MAPS, .map_ids = (uintptr_t)maps};
 	uint32_t size = sizeof(info);
 	int fd = bpf_prog_get_fd_by_id(program_id);

@@ -14,6 +14,6 @@
  * follows. On success `w` is the reason for less than native XDP, if nobody asked for less, else "". On
  * failure it says why, and nothing has changed.
  */
-int ladder_climb(struct programs *programs, struct attachment *a, struct why *w);
+int ladder_climb(struct programs *g, struct attachment *a, struct why *w);
 
 #endif
