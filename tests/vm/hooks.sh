@@ -54,6 +54,9 @@ like "with the parent's name" "$(result vlan_why)" "eth0.7: .*hears its packets 
 is "it is heard" "$(result vlan_beats)" 10
 is "GRE: clsact" "$(result gre)" clsact,tc
 is "it is heard, with one remote end and with many" "$(result gre_beats)" 10,10,10
+is "that a device with a filter vanished is told" "$(result vanished)" 0
+is "and when it returns it is attached again" "$(result returned)" clsact,attached
+is "and heard" "$(result returned_beats)" 20
 
 # Bonds.
 like "a bond's port is refused, with its master's name" "$(result port)" "^1 Error: eth1: it is a port of bond bond0"
