@@ -1,0 +1,240 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# The clusters that there are: FRR and BIRD (BFD at 10, 50 and 300 ms), keepalived (VRRPv2 at 1 s, VRRPv3 at 100 ms), a Serf
+# and a corosync of three nodes, all as Debian ships them, all at once. Nobody is suspected in a quiet minute, and the means
+# are tcpdump's; then their peers are killed, frozen, shut down and started again, and kphi says which it was.
+
+. "$(dirname "$0")/watch.bash"
+
+QUIET_S=60
+BFD=(frr10 frr50 frr300 bird10 bird50 bird300)
+
+# --- a quiet minute ---------------------------------------------------------------------------------------------------
+
+quiet() {
+	local before name
+
+	ok "every stream is heard and learned" eventually 60 all_are up "${STREAMS[@]}"
+	before=$(seq_now)
+	sleep $QUIET_S
+	for name in "${STREAMS[@]}"; do
+		kphi -j peer window "$name" > "$WORK/window-$name"
+		is "$name: nothing is suspected in a quiet minute" "$(suspicions "$name" "$before")" 0
+	done
+	kphi -j peer show > "$WORK/quiet"
+	captured
+	for name in "${STREAMS[@]}"; do
+		compare "$name"
+	done
+	: #	checks
+}
+
+was() { # STREAM FILTER: at the end of the minute
+	jq -r --arg name "$1" ".[] | select(.name == \$name) | $2" "$WORK/quiet"
+}
+
+# compare STREAM: kphi's window with the capture of the same packets
+compare() {
+	wire "$1" > "$WORK/wire-$1"
+	python3 "$ROOT/tests/net/capture.py" "$WORK/$1.pcap" "$WORK/window-$1" > "$WORK/means" || true
+	between "$1: intervals to compare" "$(jq .intervals "$WORK/means")" 25 5000
+	between "$1: the mean is within 2 % of tcpdump's (ppm)" \
+		"$(jq '(.kphi_mean_ns / .capture_mean_ns - 1) * 1e6 | fabs | round' "$WORK/means")" 0 20000
+	note "$(jq -r --arg name "$1" --slurpfile wire "$WORK/wire-$1" '"\($name): kphi \(.kphi_mean_ns / 1e6) ms, tcpdump " +
+		"\(.capture_mean_ns / 1e6) ms over \(.intervals) intervals; largest gap on the wire \($wire[0].largest_gap_ns / 1e6) ms"' \
+		"$WORK/means")"
+}
+
+# --- deaths -----------------------------------------------------------------------------------------------------------
+
+# found STREAM AFTER HOW SECONDS: it is suspected for its silence within so long
+found() {
+	ok "$1: $3 is found" eventually "$4" suspected "$1" "$2"
+	events ".type == \"suspect\" and .peer == \"$1\" and .seq > $2" | head -n 1 > "$WORK/found"
+	is "... for its silence" "$(jq -r .cause "$WORK/found")" silence
+	row "$1" "$3" "$(jq -r '"\(.silence_ns / 1e6 | round) ms"' "$WORK/found")" "$(jq -r '"\(.phi | floor) (\(.model))"' "$WORK/found")"
+}
+
+row() {
+	printf '%-8s | %-28s | %-10s | %s\n' "$@" >> "$WORK/table"
+}
+
+# The peers of both BFD programs die, one by each signal, and come back.
+bfd_deaths() { # KILLED STOPPED
+	local after ms victim frozen ends
+
+	read -r -a ends <<< "$(ends_of "$1") $(ends_of "$2")"
+	victim=$1-${ends[0]}
+	frozen=$2-${ends[2]}
+	after=$(seq_now)
+	send KILL "$victim"
+	send STOP "$frozen"
+	for ms in "${BFD_MS[@]}"; do
+		found "$1$ms" "$after" "kill -9" 10
+		found "$2$ms" "$after" "SIGSTOP" 10
+	done
+	checks
+	send CONT "$frozen"
+	ahead chrt -f 15
+	"$1" "${ends[0]}" 1 2
+	ok "$1 and $2 are up again" eventually 30 bfd_up
+}
+
+bfd_up() {
+	sessions_up frr && sessions_up bird && all_are up "${BFD[@]}"
+}
+
+# AdminDown is BFD's goodbye. FRR says it when a session is shut down; BIRD says nothing when it is told to stop, so that its
+# silence is what anybody's is.
+bfd_goodbyes() {
+	local after ms
+
+	after=$(seq_now)
+	for ms in "${BFD_MS[@]}"; do
+		frr_set f1 "$ms" 1 2 shutdown
+	done
+	bird_shell d1 disable links > /dev/null
+	for ms in "${BFD_MS[@]}"; do
+		ok "frr$ms: shutdown is a leave" eventually 5 told 1 ".type == \"leave\" and .peer == \"frr$ms\" and .seq > $after"
+		found "bird$ms" "$after" "disable (says nothing)" 10
+	done
+	is "FRR: and none of it is suspected" "$(for ms in "${BFD_MS[@]}"; do suspicions "frr$ms" "$after"; done | xargs)" "0 0 0"
+	ok "FRR: they have left" all_are left frr10 frr50 frr300
+	for ms in "${BFD_MS[@]}"; do
+		frr_set f1 "$ms" 1 2 "no shutdown"
+	done
+	bird_shell d1 enable links > /dev/null
+	ok "FRR and BIRD: all are up again" eventually 30 bfd_up
+}
+
+# The two slow ones, one node by each signal.
+cluster_deaths() {
+	slow=$(seq_now)
+	send KILL corosync-n2 serf-n2
+	send STOP corosync-n3 serf-n3
+}
+
+cluster_found() {
+	found coro2 "$slow" "kill -9" 30
+	found coro3 "$slow" SIGSTOP 30
+	found serf2 "$slow" "kill -9" 120
+	found serf3 "$slow" SIGSTOP 120
+	send CONT corosync-n3 serf-n3
+	ahead
+	corosync 2
+	serf 2
+	ok "corosync and Serf: all are up again" eventually 60 all_are up coro2 coro3 serf2 serf3
+}
+
+# --- VRRP: a router is whoever speaks for it --------------------------------------------------------------------------
+
+speaker_is() { # ADDRESS STREAM...
+	local name
+
+	for name in "${@:2}"; do
+		[ "$(peer_field "$name" speaker)" = "$1" ] && state_is "$name" up || return 1
+	done
+}
+
+handovers() { # STREAM
+	peer_field "$1" handovers
+}
+
+vrrp() {
+	local after before name
+
+	after=$(seq_now)
+	declare -A before=([vrrp2]=$(handovers vrrp2) [vrrp3]=$(handovers vrrp3))
+	ok "keepalived: n2 speaks" speaker_is 10.9.0.2 vrrp2 vrrp3
+	send KILL keepalived-n2
+	ok "keepalived: kill -9 of the master: the backup speaks" eventually 20 speaker_is 10.9.0.3 vrrp2 vrrp3
+	for name in vrrp2 vrrp3; do
+		is "$name: that is one handover" "$(handovers $name)" $((before[$name] + 1))
+	done
+	ahead chrt -f 15
+	keepalived 2 150
+	ok "keepalived: the old master takes over again" eventually 20 speaker_is 10.9.0.2 vrrp2 vrrp3
+	send STOP keepalived-n2
+	ok "keepalived: SIGSTOP of the master: the backup speaks" eventually 20 speaker_is 10.9.0.3 vrrp2 vrrp3
+	send CONT keepalived-n2
+	ok "keepalived: the old master takes over again" eventually 20 speaker_is 10.9.0.2 vrrp2 vrrp3
+	stop keepalived-n2
+	for name in vrrp2 vrrp3; do
+		ok "$name: a clean stop is a leave" eventually 5 told 1 ".type == \"leave\" and .peer == \"$name\" and .seq > $after"
+	done
+	ok "keepalived: and the backup speaks" eventually 20 speaker_is 10.9.0.3 vrrp2 vrrp3
+	for name in vrrp2 vrrp3; do
+		is "$name: in all of this, nothing was suspected" "$(suspicions $name "$after")" 0
+	done
+
+	after=$(seq_now)
+	send STOP keepalived-n3
+	found vrrp2 "$after" "SIGSTOP of the last speaker" 30
+	found vrrp3 "$after" "SIGSTOP of the last speaker" 30
+	send CONT keepalived-n3
+	ok "keepalived: and trusted when it is back" eventually 20 all_are up vrrp2 vrrp3
+}
+
+# --- corosync counts its pings ----------------------------------------------------------------------------------------
+
+# n3's port of the switch drops everything for a while, without a carrier that goes down.
+lost_pings() {
+	local before after sent
+
+	before=$(peer_field coro3 lost)
+	after=$(seq_now)
+	capture_at lost n3 eth0 out
+	eventually 10 grep -q listening "$(log_of wire-lost)"
+	in_ns switch bridge link set dev port3 state 0
+	sleep 1.6
+	in_ns switch bridge link set dev port3 state 3
+	sent=$(pings_in "$WORK/lost.pcap")
+	sleep 1.5
+	stop wire-lost
+	between "corosync: pings that the switch dropped" "$sent" 1 10
+	is "corosync: they are counted as lost" $(($(peer_field coro3 lost) - before)) "$sent"
+	is "corosync: and two lost pings are no death" "$(suspicions coro3 "$after")" 0
+}
+
+pings_in() {
+	tcpdump -n -r "$1" "${FILTER[coro3]}" 2> /dev/null | wc -l
+}
+
+# --- cross-checks -----------------------------------------------------------------------------------------------------
+
+# checks: kphi is of the daemons' opinion, whichever that is
+checks() {
+	ok "kphi check frr: agrees" eventually 10 check_frr
+	ok "kphi check bird: agrees" eventually 10 check_bird
+	ok "kphi check serf: agrees" eventually 10 check_serf
+}
+
+check_frr() {
+	frr_peers f2 | kphi check frr
+}
+
+check_bird() {
+	bird_sessions d2 | kphi check bird
+}
+
+check_serf() {
+	serf_members 1 | kphi check serf
+}
+
+streams
+unpack frr bird2 keepalived serf corosync || skip_all "a package could not be fetched, or there are no overlays here"
+stage
+watch
+capture in
+begin "chrt -f 15" "chrt -f 15"
+up
+quiet
+lost_pings
+cluster_deaths
+bfd_deaths frr bird
+bfd_deaths bird frr
+bfd_goodbyes
+cluster_found
+vrrp
+note "$(printf '%-8s | %-28s | %-10s | %s' stream "what happened" "silence" "phi (model)")"
+note "$(cat "$WORK/table")"
