@@ -65,10 +65,12 @@ $(B)/bpf/%.bpf.o: %.bpf.c Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/gen/%.skel.h: $(B)/bpf/%.bpf.o
+# The types of the globals come first.
+$(B)/gen/%.skel.h: $(B)/bpf/%.bpf.o Makefile
 	$(call say,SKEL,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(BPFTOOL) gen skeleton $< name $(*F)_bpf > $@
+	$(Q)echo '#include <kphi/maps.h>' > $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $(*F)_bpf >> $@
 
 # The ABI is the text of these two headers without comments and help strings.
 $(B)/gen/abi.h: include/kphi/counters.h include/kphi/maps.h

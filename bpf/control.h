@@ -7,18 +7,36 @@
 #define KPHI_BPF_CONTROL_H
 
 #include <kphi/window.h>
+#include <linux/in.h>
 
 #include "maps.h"
 #include "tick.h"
 
-static __always_inline void control_port(uint16_t port, uint32_t bits, int on)
+/* Where in `ports` the packets of a rule are looked up. */
+static __always_inline uint32_t control_row(uint8_t protocol, uint16_t port)
 {
-	uint8_t mask = bits << (port & 3) * 2;
+	return protocol == IPPROTO_UDP ? port : KPHI_PORTS + protocol;
+}
 
+static __always_inline void control_port(uint32_t row, uint16_t bit, int on)
+{
+	if (row >= KPHI_PORT_ROWS)
+		return;
 	if (on)
-		ports[port >> 2] |= mask;
+		ports.bits[row] |= bit;
 	else
-		ports[port >> 2] &= ~mask;
+		ports.bits[row] &= ~bit;
+}
+
+/* A rule becomes audible: where it looks, then for which packets. */
+static __always_inline void control_hear(const struct kphi_control *q)
+{
+	uint32_t n = q->peer.id.shape;
+
+	if (n < 1 || n > KPHI_SHAPES)
+		return;
+	ports.shape[n] = q->shape;
+	control_port(control_row(q->peer.id.protocol, q->peer.id.port), KPHI_PORT_SHAPE(n), 1);
 }
 
 /* A slot as it is before anything was heard. The version keeps counting, the generation is the caller's
@@ -54,13 +72,14 @@ static __always_inline int control_add(const struct kphi_control *q, struct plac
 	bpf_spin_lock(&p->lock->lock);
 	version_move(p->record);
 	*p->peer = q->peer;
+	*p->rule = q->rule;
 	control_clear(p->record, p->peer, q->now_ns);
 	p->record->epoch = q->epoch_floor;
 	version_move(p->record);
 	bpf_spin_unlock(&p->lock->lock);
 
 	if (q->peer.id.kind == KPHI_ID_RULE)
-		control_port(q->peer.id.port, KPHI_PORT_RULE, 1);
+		control_hear(q);
 	return KPHI_CONTROL_OK;
 }
 
@@ -82,8 +101,8 @@ static __always_inline int control_delete(const struct kphi_control *q, struct p
 	if (gone)
 		return KPHI_CONTROL_GONE;
 	bpf_map_delete_elem(&ids, &id);
-	if (id.kind == KPHI_ID_RULE && q->last_of_port)
-		control_port(id.port, KPHI_PORT_RULE, 0);
+	if (id.kind == KPHI_ID_RULE && q->last_of_shape)
+		control_port(control_row(id.protocol, id.port), KPHI_PORT_SHAPE(id.shape & 15), 0);
 	return KPHI_CONTROL_OK;
 }
 
@@ -100,6 +119,30 @@ static __always_inline int control_reset(const struct kphi_control *q, struct pl
 	}
 	bpf_spin_unlock(&p->lock->lock);
 	return gone ? KPHI_CONTROL_GONE : KPHI_CONTROL_OK;
+}
+
+/* A device that vanished is back under another ifindex: the rule that names it follows. */
+static __always_inline int control_move(const struct kphi_control *q, struct place *p)
+{
+	struct kphi_slot to = {.slot = q->slot, .generation = q->generation};
+	struct kphi_id old = p->peer->id, id = old;
+
+	if (p->record->generation != q->generation || p->record->state == KPHI_FREE)
+		return KPHI_CONTROL_GONE;
+	id.device = q->peer.id.device;
+	if (id.device == old.device)
+		return KPHI_CONTROL_OK;
+	if (bpf_map_lookup_elem(&ids, &id))
+		return KPHI_CONTROL_TAKEN;
+	if (bpf_map_update_elem(&ids, &id, &to, BPF_NOEXIST))
+		return KPHI_CONTROL_FULL;
+	bpf_spin_lock(&p->lock->lock);
+	version_move(p->record);
+	p->peer->id.device = id.device;
+	version_move(p->record);
+	bpf_spin_unlock(&p->lock->lock);
+	bpf_map_delete_elem(&ids, &old);
+	return KPHI_CONTROL_OK;
 }
 
 /* watch, unwatch, mute: what is configured of a peer that goes on. */
@@ -143,6 +186,9 @@ static __always_inline int control(const struct kphi_control *q)
 		return control_stop_tick(q);
 	if (place_find(&p, q->slot))
 		return KPHI_CONTROL_NO_SLOT;
+	p.rule = bpf_map_lookup_elem(&rules, &q->slot);
+	if (!p.rule)
+		return KPHI_CONTROL_NO_SLOT;
 	switch (q->op) {
 	case KPHI_CONTROL_ADD:
 		return control_add(q, &p);
@@ -150,6 +196,8 @@ static __always_inline int control(const struct kphi_control *q)
 		return control_delete(q, &p);
 	case KPHI_CONTROL_RESET:
 		return control_reset(q, &p);
+	case KPHI_CONTROL_MOVE:
+		return control_move(q, &p);
 	case KPHI_CONTROL_WATCH:
 	case KPHI_CONTROL_UNWATCH:
 	case KPHI_CONTROL_MUTE:

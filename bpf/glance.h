@@ -37,7 +37,9 @@ static __always_inline int glance_ipv4(void *at, void *end)
 	total = bpf_ntohs(ip->tot_len);
 	if (total < sizeof(*ip) || total > (uint64_t)end - (uint64_t)at)
 		return 0;
-	return ip->protocol != IPPROTO_UDP || glance_udp(udp, total - sizeof(*ip));
+	if (ip->protocol != IPPROTO_UDP)
+		return !protocol_bits(ip->protocol);
+	return glance_udp(udp, total - sizeof(*ip));
 }
 
 static __always_inline int glance_ipv6(void *at, void *end)
@@ -52,23 +54,27 @@ static __always_inline int glance_ipv6(void *at, void *end)
 	if (room > (uint64_t)end - (uint64_t)udp)
 		return 0;
 	if (ip->nexthdr == IPPROTO_TCP || ip->nexthdr == IPPROTO_ICMPV6)
-		return 1;
+		return !protocol_bits(ip->nexthdr);
 	return ip->nexthdr == IPPROTO_UDP && glance_udp(udp, room);
 }
 
 /* Non-zero: none of ours, and nothing to count. */
-static __always_inline int glance_foreign(struct xdp_md *ctx)
+static __always_inline int glance_network(void *at, void *end, uint16_t proto)
 {
-	struct ethernet *eth = (void *)(long)ctx->data;
-	void *end = (void *)(long)ctx->data_end;
+	if (proto == bpf_htons(ETH_P_IP))
+		return glance_ipv4(at, end);
+	if (proto == bpf_htons(ETH_P_IPV6))
+		return glance_ipv6(at, end);
+	return 0;
+}
+
+static __always_inline int glance_foreign(void *data, void *end)
+{
+	struct ethernet *eth = data;
 
 	if ((void *)(eth + 1) > end)
 		return 0;
-	if (eth->proto == bpf_htons(ETH_P_IP))
-		return glance_ipv4(eth + 1, end);
-	if (eth->proto == bpf_htons(ETH_P_IPV6))
-		return glance_ipv6(eth + 1, end);
-	return 0;
+	return glance_network(eth + 1, end, eth->proto);
 }
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The kernel side of kphi. Every packet leaves with XDP_PASS, unmodified. */
+/* The kernel side of kphi. Every packet goes on as it came: XDP_PASS, or to the next program of its hook. */
 #include <linux/bpf.h>
 
 #include <bpf/bpf_helpers.h>
@@ -13,6 +13,26 @@ int kphi_xdp(struct xdp_md *ctx)
 {
 	record_frame(ctx);
 	return XDP_PASS;
+}
+
+#define TC_NEXT (-1) /* TC_ACT_UNSPEC, TCX_NEXT: whoever comes next decides */
+
+/* For TCX or clsact, where XDP cannot be had. */
+SEC("tc")
+int kphi_tc(struct __sk_buff *skb)
+{
+	if (!glance_foreign((void *)(long)skb->data, (void *)(long)skb->data_end))
+		record_buffer_ethernet(skb);
+	return TC_NEXT;
+}
+
+/* The same on devices without Ethernet: tunnels. */
+SEC("tc")
+int kphi_tc_ip(struct __sk_buff *skb)
+{
+	if (!glance_network((void *)(long)skb->data, (void *)(long)skb->data_end, skb->protocol))
+		record_buffer_ip(skb);
+	return TC_NEXT;
 }
 
 /* Run by BPF_PROG_TEST_RUN with a struct kphi_control as its packet; attached to nothing. */

@@ -40,6 +40,14 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, KPHI_PEERS_DEFAULT);
 	__type(key, uint32_t);
+	__type(value, struct kphi_rule);
+} rules SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, KPHI_PEERS_DEFAULT);
+	__type(key, uint32_t);
 	__type(value, struct kphi_record);
 } records SEC(".maps");
 
@@ -107,7 +115,7 @@ struct {
 } verdicts SEC(".maps");
 
 /* A global, so that the port test is one load from a fixed address and no lookup. */
-uint8_t ports[KPHI_PORT_BYTES] SEC(".data.ports");
+struct kphi_ports ports SEC(".data.ports");
 
 /*
  * The mask changes nothing, but to verifiers before 6.6 a byte-swapped port is an unbounded number; the asm
@@ -115,16 +123,25 @@ uint8_t ports[KPHI_PORT_BYTES] SEC(".data.ports");
  */
 static __always_inline uint32_t port_bits(uint16_t port)
 {
-	uint32_t at = port >> 2;
+	uint32_t at = port;
 
 	asm volatile("" : "+r"(at));
-	return ports[at & (KPHI_PORT_BYTES - 1)] >> (port & 3) * 2 & 3;
+	return ports.bits[at & (KPHI_PORTS - 1)];
+}
+
+static __always_inline uint32_t protocol_bits(uint8_t protocol)
+{
+	uint32_t at = protocol;
+
+	asm volatile("" : "+r"(at));
+	return ports.bits[KPHI_PORTS + (at & 0xff)];
 }
 
 /* Everything that belongs to one slot. */
 struct place {
 	struct kphi_record *record;
 	struct kphi_peer *peer;
+	struct kphi_rule *rule; /* only for who asks */
 	uint64_t *ring;
 	struct lock *lock;
 };

@@ -11,7 +11,13 @@
 /* A helper call, so it is asked only of a packet that is longer than the first buffer. */
 KPHI_INLINE uint64_t frame_length(const struct frame *f)
 {
-	return bpf_xdp_get_buff_len(f->context);
+	return f->socket_buffer ? ((struct __sk_buff *)f->context)->len : bpf_xdp_get_buff_len(f->context);
+}
+
+KPHI_INLINE long frame_copy(const struct frame *f, uint32_t offset, void *to, uint32_t size)
+{
+	return f->socket_buffer ? bpf_skb_load_bytes(f->context, offset, to, size)
+				: bpf_xdp_load_bytes(f->context, offset, to, size);
 }
 
 /*
@@ -84,38 +90,115 @@ static __always_inline int record_beat(struct kphi_beat *b, uint32_t slot, uint3
 
 	if (notes)
 		record_notes(b->cpu, notes);
-	if (changed || notes & (KPHI_NOTE(restart) | KPHI_NOTE(retuned)) ||
+	if (changed || notes & (KPHI_NOTE(restart) | KPHI_NOTE(retuned) | KPHI_NOTE(renegotiated)) ||
 	    (p.peer->watched && outcome == KPHI_COUNT_beat))
 		record_hint(slot, generation);
 	return outcome;
+}
+
+/* Is there a rule of shape number `n` that this packet fits, and asks for more than the one found so far? */
+static __always_inline void record_try(const struct frame *f, struct probe *p, uint32_t n)
+{
+	const struct kphi_shape *s = &ports.shape[n & 15];
+	uint32_t rank = kphi_shape_rank(s);
+	struct kphi_slot *to;
+	struct kphi_id id;
+
+	if ((p->found && rank <= p->rank) || identify_shape(f, p, s, n, &id))
+		return;
+	to = bpf_map_lookup_elem(&ids, &id);
+	if (!to)
+		return;
+	p->found = 1;
+	p->rank = rank;
+	p->to = *to;
+}
+
+/* Functions of their own, so that the verifier looks into them once and not once a shape. */
+__attribute__((noinline)) int record_try_xdp(struct xdp_md *ctx, struct probe *p, uint32_t n)
+{
+	struct frame f = {.context = ctx};
+
+	if (p)
+		record_try(&f, p, n);
+	return 0;
+}
+
+__attribute__((noinline)) int record_try_buffer(struct __sk_buff *skb, struct probe *p, uint32_t n)
+{
+	struct frame f = {.context = skb, .socket_buffer = 1};
+
+	if (p)
+		record_try(&f, p, n);
+	return 0;
+}
+
+/*
+ * The rule that this packet fits. Its port's shapes are tried one after the other, each by one look-up; there
+ * are few, and most ports have one. Of several the one that asks for most has it.
+ */
+static __always_inline void record_rule(const struct frame *f, const struct datagram *d, uint32_t device,
+					uint32_t bits, struct probe *p)
+{
+	*p = (struct probe){.device = device,
+			    .payload = d->payload,
+			    .length = d->length,
+			    .port = d->port,
+			    .protocol = d->protocol};
+	identify_source(f, d, p->source);
+	for (uint32_t n = 1; n <= KPHI_SHAPES && bits >> n; n++) {
+		if (!(bits >> n & 1))
+			continue;
+		if (f->socket_buffer)
+			record_try_buffer(f->context, p, n);
+		else
+			record_try_xdp(f->context, p, n);
+	}
+}
+
+static __always_inline int record_native(const struct frame *f, const struct datagram *d, struct kphi_beat *b)
+{
+	struct kphi_slot *to;
+	struct kphi_id id;
+	enum kphi_counter understood = identify_native(f, d, &id, b);
+
+	if (understood != KPHI_COUNT_beat)
+		return understood;
+	to = bpf_map_lookup_elem(&ids, &id);
+	return to ? record_beat(b, to->slot, to->generation) : KPHI_COUNT_unknown_peer;
 }
 
 /* A datagram to one of our ports: whose is it, and what becomes of it? */
 static __always_inline int record_datagram(const struct frame *f, const struct datagram *d, uint32_t bits,
 					   struct kphi_beat *b)
 {
-	struct kphi_slot *to = 0;
-	struct kphi_id id;
+	struct probe p = {};
+	struct kphi_rule *rule;
+	enum kphi_counter fits;
 
-	if (bits & KPHI_PORT_RULE) {
-		identify_rule(f, d, &id);
-		to = bpf_map_lookup_elem(&ids, &id);
-		if (!to && !(bits & KPHI_PORT_NATIVE))
-			return KPHI_COUNT_no_rule;
-	}
-	if (!to) {
-		enum kphi_counter understood = identify_native(f, d, &id, b);
-
-		if (understood != KPHI_COUNT_beat)
-			return understood;
-		to = bpf_map_lookup_elem(&ids, &id);
-	}
-	return to ? record_beat(b, to->slot, to->generation) : KPHI_COUNT_unknown_peer;
+	if (bits >> 1)
+		record_rule(f, d, b->device, bits, &p);
+	if (!p.found)
+		return bits & KPHI_PORT_NATIVE ? record_native(f, d, b) : KPHI_COUNT_no_rule;
+	rule = bpf_map_lookup_elem(&rules, &p.to.slot);
+	if (!rule)
+		return KPHI_COUNT_internal;
+	fits = identify_rule(f, d, rule, b);
+	return fits == KPHI_COUNT_beat ? record_beat(b, p.to.slot, p.to.generation) : fits;
 }
 
-static __always_inline struct frame frame_of(struct xdp_md *ctx)
+/* What a parsed packet counts as; FOREIGN: it is for nobody here. */
+static __always_inline int record_parsed(const struct frame *f, const struct datagram *d, struct kphi_beat *b)
 {
-	return (struct frame){(void *)(long)ctx->data, (void *)(long)ctx->data_end, ctx};
+	uint32_t bits = d->protocol == IPPROTO_UDP ? port_bits(d->port) : protocol_bits(d->protocol);
+
+	if (!bits)
+		return FOREIGN;
+	if (d->fragment)
+		return KPHI_COUNT_fragment;
+	b->now_ns = bpf_ktime_get_ns();
+	b->type = KPHI_WIRE_BEAT;
+	return record_datagram(f, d, bits, b);
 }
 
 /*
@@ -124,22 +207,13 @@ static __always_inline struct frame frame_of(struct xdp_md *ctx)
  */
 __attribute__((noinline)) int record_candidate(struct xdp_md *ctx)
 {
-	struct frame f = frame_of(ctx);
-	struct kphi_beat b = {};
+	struct frame f = {(void *)(long)ctx->data, (void *)(long)ctx->data_end, ctx, 0};
+	struct kphi_beat b = {.device = ctx->ingress_ifindex, .cpu = bpf_get_smp_processor_id()};
 	struct datagram d = {};
 	int verdict = parse_frame(&f, &d);
-	uint32_t bits;
 
-	b.cpu = bpf_get_smp_processor_id();
-	if (verdict == PARSED) {
-		bits = port_bits(d.port);
-		if (!bits)
-			return 0;
-		b.now_ns = bpf_ktime_get_ns();
-		b.type = KPHI_WIRE_BEAT;
-		b.device = ctx->ingress_ifindex;
-		verdict = record_datagram(&f, &d, bits, &b);
-	}
+	if (verdict == PARSED)
+		verdict = record_parsed(&f, &d, &b);
 	if (verdict != FOREIGN)
 		count(b.cpu, verdict);
 	return 0;
@@ -148,8 +222,43 @@ __attribute__((noinline)) int record_candidate(struct xdp_md *ctx)
 /* The whole packet path: every frame leaves it as it came. */
 static __always_inline void record_frame(struct xdp_md *ctx)
 {
-	if (!glance_foreign(ctx))
+	if (!glance_foreign((void *)(long)ctx->data, (void *)(long)ctx->data_end))
 		record_candidate(ctx);
+}
+
+#define SKB_HEADERS 256 /* that have to lie in one piece */
+
+/*
+ * The same for a socket buffer, for the hooks behind XDP. The kernel has taken the outermost tag off; a
+ * device without Ethernet (a tunnel) has an IP packet from the first byte.
+ */
+static __always_inline int record_buffer(struct __sk_buff *skb, int ethernet)
+{
+	struct kphi_beat b = {.device = skb->ifindex, .cpu = bpf_get_smp_processor_id()};
+	struct datagram d = {.vlan = skb->vlan_present ? skb->vlan_tci & VLAN_ID : 0};
+	struct frame f = {.context = skb, .socket_buffer = 1};
+	int verdict;
+
+	if (skb->data_end - skb->data < SKB_HEADERS && skb->data_end - skb->data < skb->len)
+		bpf_skb_pull_data(skb, skb->len < SKB_HEADERS ? skb->len : SKB_HEADERS);
+	f.data = (void *)(long)skb->data;
+	f.end = (void *)(long)skb->data_end;
+	verdict = ethernet ? parse_frame(&f, &d) : parse_network(&f, f.data, skb->protocol, &d);
+	if (verdict == PARSED)
+		verdict = record_parsed(&f, &d, &b);
+	if (verdict != FOREIGN)
+		count(b.cpu, verdict);
+	return 0;
+}
+
+__attribute__((noinline)) int record_buffer_ethernet(struct __sk_buff *skb)
+{
+	return record_buffer(skb, 1);
+}
+
+__attribute__((noinline)) int record_buffer_ip(struct __sk_buff *skb)
+{
+	return record_buffer(skb, 0);
 }
 
 #endif

@@ -18,8 +18,16 @@
 	X(malformed_ipv6, "IPv6 headers or extension headers cut short")                                     \
 	X(malformed_udp, "UDP headers cut short or with impossible lengths")                                 \
 	X(ipv6_extensions, "IPv6 packets with more extension headers than are walked")                       \
-	X(fragment, "UDP fragments other than the first")                                                    \
-	X(no_rule, "packets to a rule's port from an address no rule names")                                 \
+	X(fragment, "fragments other than the first, of UDP or a rule's protocol")                           \
+	X(no_rule, "packets to a rule's port or of its protocol that fit no rule")                           \
+	X(rule_ttl, "packets that fit a rule but for their TTL: they have crossed a router")                 \
+	X(rule_vlan, "packets that fit a rule but for their VLAN")                                           \
+	X(rule_short, "packets of a rule that end before their sequence number")                             \
+	X(bfd_short, "BFD packets cut short, or with a length field that cannot be right")                   \
+	X(bfd_version, "BFD packets of another version than 1")                                              \
+	X(bfd_multiplier, "BFD packets with a detection multiplier of 0")                                    \
+	X(bfd_multipoint, "BFD packets with the reserved multipoint bit")                                    \
+	X(bfd_discriminator, "BFD packets with a discriminator of 0 where there must be one")                \
 	X(wire_short, "messages shorter than a heartbeat")                                                   \
 	X(wire_magic, "messages that do not begin with KPHI")                                                \
 	X(wire_version, "heartbeats of an unknown version")                                                  \
@@ -39,7 +47,9 @@
 	X(capped, "intervals above the cap: counted, not learned")                                           \
 	X(retuned, "windows restarted from eight capped intervals in a row")                                 \
 	X(stamp_inverted, "beats stamped before the record's last one by another CPU")                       \
-	X(unlearned, "intervals not learned because this host had stalled")
+	X(unlearned, "intervals not learned because this host had stalled")                                  \
+	X(handover, "new speakers of a rule that names none")                                                \
+	X(renegotiated, "BFD intervals that changed: a new window")
 
 enum kphi_counter {
 #define X(name, help) KPHI_COUNT_##name,

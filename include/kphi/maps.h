@@ -3,15 +3,16 @@
  * The pinned maps: names, keys, values. This page is the ABI: a hash over it names the folder in which the
  * maps are pinned, so a binary never opens maps of another layout. Times are nanoseconds of CLOCK_MONOTONIC.
  *
- *   map       kind                    one element is                          written by
- *   store     array, 1, mmap          struct kphi_store                       the loader, once
- *   peers     array, peers, mmap      struct kphi_peer: what was configured   control program
- *   records   array, peers, mmap      struct kphi_record: what was heard      XDP and control program, under
- * `locks` windows   array, peers, mmap      uint64_t[window]: ring of intervals     XDP and control program,
- * under `locks` locks     array, peers            struct kphi_lock                        XDP and control
- * program ids       hash, peers             struct kphi_id -> struct kphi_slot      control program ports
- * array, 1 (a global)     uint8_t[65536 / 4]: two bits a port     control program counters  array, CPUs, mmap
- * struct kphi_counters                    XDP, each CPU its own ticks     array, CPUs, mmap       struct
+ *   map       kind                 one element is                          written by
+ *   store     array, 1, mmap       struct kphi_store                       the loader, once
+ *   peers     array, peers, mmap   struct kphi_peer: what was configured   control program, under `locks`
+ *   rules     array, peers, mmap   struct kphi_rule: how it is recognised  control program, under `locks`
+ *   records   array, peers, mmap   struct kphi_record: what was heard      packet path and control, under
+ * `locks` windows   array, peers, mmap   uint64_t[window]: ring of intervals     packet path and control,
+ * under `locks` locks     array, peers         struct kphi_lock                        packet path and
+ * control ids       hash, peers          struct kphi_id -> struct kphi_slot      control program ports array,
+ * 1 (a global)  struct kphi_ports                       control program counters  array, CPUs, mmap    struct
+ * kphi_counters                    packet path, each CPU its own ticks     array, CPUs, mmap    struct
  * kphi_tick                        the guard's ticks, each CPU its own
  */
 #ifndef KPHI_MAPS_H
@@ -47,21 +48,83 @@ struct kphi_store {
 /* An identity: what a packet shows that tells whose beat it is. */
 enum kphi_id_kind {
 	KPHI_ID_NATIVE = 1, /* bytes: the node id */
-	KPHI_ID_RULE =
-		2, /* bytes: source address (IPv4 as ::ffff:a.b.c.d), with protocol and destination port */
+	KPHI_ID_RULE = 2, /* what the packet has where its shape looks; what the shape ignores is zero */
 };
+
+#define KPHI_MATCHES 2 /* parts of the payload that a rule may ask for */
 
 struct kphi_id {
 	uint8_t kind; /* enum kphi_id_kind */
-	uint8_t protocol; /* rule: IPPROTO_UDP; native: 0 */
-	uint16_t port; /* rule: destination port in host order; native: 0 */
-	uint32_t reserved;
-	uint8_t bytes[16];
+	uint8_t protocol; /* rule: IP protocol number */
+	uint16_t port; /* rule: destination port in host order; 0 for what has no ports */
+	uint32_t device; /* rule: ifindex, if it asks for one */
+	uint8_t shape; /* rule: 1 .. KPHI_SHAPES */
+	uint8_t reserved[7];
+	uint8_t bytes[16]; /* native: node id; rule: source address, IPv4 as ::ffff:a.b.c.d */
+	uint64_t match[KPHI_MATCHES]; /* rule: the payload under the shape's masks */
 };
 
 struct kphi_slot {
 	uint32_t slot;
 	uint32_t generation; /* the record's when the identity was added */
+};
+
+/* Bytes of a payload, as a number of `width` bytes in network order. */
+struct kphi_match {
+	uint64_t value, mask; /* value has no bit outside mask */
+	uint16_t offset; /* from the first byte behind the UDP header, or behind the IP header */
+	uint8_t width; /* 1 to 8; 0: there is no match */
+	uint8_t reserved[5];
+};
+
+/*
+ * Where the rules of a kind look: rules that look at the same places are one shape, and cost one look-up
+ * however many they are. A packet that fits rules of several shapes is the beat of the one that asks for
+ * most: device before source before the number of bits.
+ */
+#define KPHI_SHAPES 15
+
+enum kphi_shape_flag {
+	KPHI_SHAPE_SOURCE = 1 << 0,
+	KPHI_SHAPE_DEVICE = 1 << 1,
+};
+
+struct kphi_shape {
+	uint64_t mask[KPHI_MATCHES];
+	uint16_t offset[KPHI_MATCHES];
+	uint8_t width[KPHI_MATCHES]; /* 0: that match is not asked for */
+	uint8_t flags; /* enum kphi_shape_flag, or'ed */
+	uint8_t bits; /* set in the masks together */
+};
+
+/* How much it asks for. */
+KPHI_INLINE uint32_t kphi_shape_rank(const struct kphi_shape *s)
+{
+	return (uint32_t)s->flags << 8 | s->bits;
+}
+
+/* What else of a packet counts for a rule, once its identity is found. */
+enum kphi_decoder {
+	KPHI_DECODER_NONE = 0,
+	KPHI_DECODER_BFD = 1, /* RFC 5880 control packets: bfd.h */
+};
+
+#define KPHI_DEVICE_SIZE 16 /* IFNAMSIZ */
+
+struct kphi_rule {
+	struct kphi_match match[KPHI_MATCHES];
+	struct kphi_match leave; /* a packet that has this says goodbye */
+	uint64_t local_rx_ns; /* BFD: this host's required minimum receive interval; 0: not known */
+	uint16_t sequence_offset;
+	uint8_t sequence_bits; /* 8, 16, 32 or 64; 0: packets have no sequence number */
+	uint8_t sequence_little; /* 1: the least significant byte comes first */
+	uint16_t vlan; /* 1 to 4094, against the outermost tag that is visible; 0: any or none */
+	uint8_t min_ttl; /* IPv4 TTL or IPv6 hop limit, at least */
+	uint8_t decoder; /* enum kphi_decoder */
+	uint8_t any_source; /* the speaker may change: a handover, not another peer */
+	uint8_t preset; /* user space's: under which word it was added */
+	uint8_t reserved[22];
+	char device[KPHI_DEVICE_SIZE]; /* name behind the identity's ifindex; may be empty */
 };
 
 enum kphi_model {
@@ -117,6 +180,16 @@ struct kphi_sequence {
 				  arrive */
 };
 
+/* What the last BFD control packet said; the interval is the one in force, so not that of a poll. */
+struct kphi_bfd {
+	uint32_t discriminator; /* the sender's own */
+	uint32_t desired_tx_us, required_rx_us;
+	uint8_t state; /* enum kphi_bfd_state */
+	uint8_t diagnostic; /* RFC 5880, 4.1 */
+	uint8_t multiplier;
+	uint8_t flags; /* enum kphi_bfd_flag */
+};
+
 enum kphi_state {
 	KPHI_FREE = 0, /* no peer in this slot */
 	KPHI_WAITING = 1, /* added or reset, not yet heard */
@@ -143,7 +216,8 @@ struct kphi_record {
 	uint64_t stale;
 	uint64_t restarts;
 	uint64_t capped;
-	uint64_t retuned;
+	uint32_t retuned;
+	uint32_t resync; /* rules with sequence numbers: which one would confirm that a jump was a restart */
 	uint64_t stamp_inverted;
 	uint64_t unlearned;
 	struct kphi_sequence sequence;
@@ -151,8 +225,14 @@ struct kphi_record {
 	uint32_t device,
 		other_device; /* ifindex of the last arrival's, and of the last one that was not the same */
 	uint64_t other_ns; /* last time something came by other_device */
-	uint64_t cluster_version; /* this and the next two: as the last message had them */
-	uint32_t load_average, available_capacity;
+	union { /* as the last message had it */
+		struct {
+			uint64_t cluster_version;
+			uint32_t load_average, available_capacity;
+		}; /* native */
+		struct kphi_bfd bfd;
+		uint64_t speaker[2]; /* other rules: source address, 16 bytes in network order */
+	};
 };
 
 struct kphi_lock {
@@ -239,11 +319,12 @@ enum kphi_control_op {
 	KPHI_CONTROL_UNWATCH = 7,
 	KPHI_CONTROL_MUTE = 8, /* peer.mute_until_ns and mute_reason; 0 and "" end it */
 	KPHI_CONTROL_STOP_TICK = 9, /* of the CPU in `slot` */
+	KPHI_CONTROL_MOVE = 10, /* a rule's device has another ifindex now: peer.id.device */
 };
 
 struct kphi_control {
 	uint8_t op; /* enum kphi_control_op */
-	uint8_t last_of_port; /* delete: no other rule uses this peer's port */
+	uint8_t last_of_shape; /* delete: no other rule of this peer's port (or protocol) has its shape */
 	uint16_t port; /* listen, deafen: host order */
 	uint32_t slot;
 	uint32_t generation; /* delete, reset: must be the record's */
@@ -251,6 +332,8 @@ struct kphi_control {
 	uint64_t now_ns;
 	uint64_t epoch_floor; /* add: lower epochs than this are stale from the start; 0: any is accepted */
 	struct kphi_peer peer; /* add */
+	struct kphi_rule rule; /* add */
+	struct kphi_shape shape; /* add: what stands at peer.id.shape */
 };
 
 /* What the control program answers (its return value). */
@@ -264,17 +347,28 @@ enum kphi_control_result {
 	KPHI_CONTROL_FULL = 6, /* add: `ids` has no room */
 };
 
-/* Two bits a port in `ports`. */
-#define KPHI_PORT_NATIVE 1U
-#define KPHI_PORT_RULE   2U
-#define KPHI_PORT_BYTES  (65536 / 4)
+/* For whom a packet may be: a bit for native heartbeats, and one for each shape of rules on its port. */
+#define KPHI_PORT_NATIVE   1U
+#define KPHI_PORT_SHAPE(n) (1U << (n))
+#define KPHI_PORTS         65536 /* UDP ports; behind them a row for each other IP protocol */
+#define KPHI_PORT_ROWS     (KPHI_PORTS + 256)
+
+struct kphi_ports {
+	uint16_t bits[KPHI_PORT_ROWS];
+	struct kphi_shape shape[KPHI_SHAPES + 1]; /* from 1 */
+};
 
 KPHI_ASSERT_SIZE(struct kphi_store, 64);
-KPHI_ASSERT_SIZE(struct kphi_id, 24);
+KPHI_ASSERT_SIZE(struct kphi_id, 48);
 KPHI_ASSERT_SIZE(struct kphi_slot, 8);
-KPHI_ASSERT_SIZE(struct kphi_peer, 256);
+KPHI_ASSERT_SIZE(struct kphi_match, 24);
+KPHI_ASSERT_SIZE(struct kphi_shape, 24);
+KPHI_ASSERT_SIZE(struct kphi_rule, 128);
+KPHI_ASSERT_SIZE(struct kphi_ports, 2 * KPHI_PORT_ROWS + 16 * 24);
+KPHI_ASSERT_SIZE(struct kphi_bfd, 16);
+KPHI_ASSERT_SIZE(struct kphi_peer, 280);
 KPHI_ASSERT_OFFSET(struct kphi_peer, id, 128);
-KPHI_ASSERT_OFFSET(struct kphi_peer, model, 192);
+KPHI_ASSERT_OFFSET(struct kphi_peer, model, 216);
 KPHI_ASSERT_SIZE(struct kphi_window, 120);
 KPHI_ASSERT_SIZE(struct kphi_sequence, 40);
 KPHI_ASSERT_SIZE(struct kphi_record, 320);
@@ -285,7 +379,7 @@ KPHI_ASSERT_SIZE(struct kphi_tick, 384);
 KPHI_ASSERT_SIZE(struct kphi_verdict, 64);
 KPHI_ASSERT_SIZE(struct kphi_hint, 8);
 KPHI_ASSERT_SIZE(struct kphi_timer, 16);
-KPHI_ASSERT_OFFSET(struct kphi_peer, mute_until_ns, 200);
-KPHI_ASSERT_SIZE(struct kphi_control, 288);
+KPHI_ASSERT_OFFSET(struct kphi_peer, mute_until_ns, 224);
+KPHI_ASSERT_SIZE(struct kphi_control, 464);
 
 #endif

@@ -6,6 +6,7 @@
 #ifndef KPHI_RECORD_H
 #define KPHI_RECORD_H
 
+#include "bfd.h"
 #include "maps.h"
 #include "sequence.h"
 #include "window.h"
@@ -16,17 +17,28 @@
 /* One message, as the packet path understood it. */
 struct kphi_beat {
 	uint64_t now_ns; /* stamp, taken before the lock */
-	uint64_t epoch, sequence; /* native only */
+	uint64_t epoch; /* native only */
+	uint64_t sequence; /* of sequence_bits */
 	uint64_t epoch_limit; /* higher epochs are refused */
-	uint64_t cluster_version;
+	uint64_t local_rx_ns; /* BFD: this host's required minimum receive interval; 0: not known */
 	uint64_t stalled_total_ns, stall_end_ns,
 		stall_length_ns; /* of the CPU that took it; an open stall included */
-	uint32_t load_average, available_capacity;
 	uint32_t device; /* ifindex it came by */
 	uint16_t cpu;
 	uint8_t type; /* enum kphi_wire_type */
 	uint8_t flags; /* enum kphi_wire_flag */
-	uint8_t native; /* has an epoch and a sequence number; the packets of a rule have neither */
+	uint8_t native; /* has an epoch; the packets of a rule have none */
+	uint8_t sequence_bits; /* 8 to 64; 0: it has no sequence number */
+	uint8_t decoder; /* enum kphi_decoder */
+	uint8_t any_source; /* the speaker may change */
+	union { /* as in the record */
+		struct {
+			uint64_t cluster_version;
+			uint32_t load_average, available_capacity;
+		};
+		struct kphi_bfd bfd;
+		uint64_t speaker[2];
+	};
 };
 
 /*
@@ -49,11 +61,22 @@ KPHI_INLINE void kphi_beat_meets_tick(struct kphi_beat *b, const struct kphi_tic
 	}
 }
 
+/* An empty window, with the interval in force: configured, said by BFD, or to be learned. */
+KPHI_INLINE void kphi_record_empty(struct kphi_record *r, const struct kphi_peer *peer,
+				   const struct kphi_beat *b)
+{
+	kphi_window_begin(&r->window, peer);
+	if (b->decoder == KPHI_DECODER_BFD) {
+		r->window.interval_ns = kphi_bfd_interval_ns(&b->bfd, b->local_rx_ns);
+		r->window.cap_ns = kphi_window_cap(r->window.interval_ns, peer->max_interval_ns);
+	}
+}
+
 /* A new life: what was learned of the last one says nothing about it. */
 KPHI_INLINE void kphi_record_begin(struct kphi_record *r, const struct kphi_peer *peer,
 				   const struct kphi_beat *b)
 {
-	kphi_window_begin(&r->window, peer);
+	kphi_record_empty(r, peer, b);
 	kphi_sequence_begin(&r->sequence, b->sequence);
 	r->epoch = b->epoch;
 	r->state = KPHI_UP;
@@ -119,13 +142,25 @@ KPHI_INLINE uint32_t kphi_record_arrive(struct kphi_record *r, const struct kphi
 	return notes;
 }
 
+/* The same for the packets of a rule, which have no epoch. A restarted BFD speaker has a new discriminator.
+ */
+KPHI_INLINE enum kphi_counter kphi_record_judge_rule(struct kphi_record *r, const struct kphi_beat *b,
+						     uint32_t *fresh)
+{
+	if (b->decoder == KPHI_DECODER_BFD && b->bfd.discriminator != r->bfd.discriminator)
+		*fresh = 1;
+	if (*fresh || !b->sequence_bits)
+		return KPHI_COUNT_beat;
+	return kphi_sequence_resync(&r->sequence, b->sequence, b->sequence_bits, &r->resync, fresh);
+}
+
 /* Epoch and sequence: KPHI_COUNT_beat if the message is news, else why not. *fresh: it begins a new life. */
 KPHI_INLINE enum kphi_counter kphi_record_judge(struct kphi_record *r, const struct kphi_beat *b,
 						uint32_t *fresh)
 {
 	*fresh = r->state == KPHI_WAITING;
 	if (!b->native)
-		return KPHI_COUNT_beat;
+		return kphi_record_judge_rule(r, b, fresh);
 	if (b->epoch < r->epoch)
 		return KPHI_COUNT_stale_epoch;
 	if (b->epoch > r->epoch) {
@@ -153,12 +188,53 @@ KPHI_INLINE void kphi_record_refuse(struct kphi_record *r, enum kphi_counter why
 }
 
 /*
+ * What the sender says of its own rhythm. Packets of a poll, and the one after, say nothing about it; the
+ * interval that a poll announces is in force from the first packet without the P bit (RFC 5880, 6.8.3). A
+ * packet with the F bit answers a poll of this host: what that requires may have changed, and with it the
+ * rhythm, if it is not known.
+ */
+KPHI_INLINE uint32_t kphi_record_rhythm(struct kphi_record *r, const struct kphi_peer *peer,
+					struct kphi_beat *b, uint32_t *learn)
+{
+	if (kphi_bfd_is_poll(&b->bfd) || kphi_bfd_is_poll(&r->bfd))
+		*learn = 0;
+	if (b->bfd.desired_tx_us == r->bfd.desired_tx_us &&
+	    (b->local_rx_ns || !(b->bfd.flags & KPHI_BFD_FINAL)))
+		return 0;
+	if (b->bfd.flags & KPHI_BFD_POLL) {
+		b->bfd.desired_tx_us = r->bfd.desired_tx_us;
+		return 0;
+	}
+	kphi_record_empty(r, peer, b);
+	*learn = 0;
+	return KPHI_NOTE(renegotiated);
+}
+
+/* The interval from one speaker to the next is neither's. */
+KPHI_INLINE uint32_t kphi_record_speaker(const struct kphi_record *r, const struct kphi_beat *b,
+					 uint32_t *learn)
+{
+	if (b->speaker[0] == r->speaker[0] && b->speaker[1] == r->speaker[1])
+		return 0;
+	*learn = 0;
+	return KPHI_NOTE(handover);
+}
+
+/* What the last message said, whatever kind it is of. */
+KPHI_INLINE void kphi_record_say(struct kphi_record *r, const struct kphi_beat *b)
+{
+	r->flags = b->flags;
+	r->speaker[0] = b->speaker[0];
+	r->speaker[1] = b->speaker[1];
+}
+
+/*
  * Fold one message into record r of `peer`; `ring` is the peer's window of `size` intervals. Returns the
  * outcome that the message counts as, and in *notes what else it did. Only an outcome of beat, leave or down
  * refreshes liveness.
  */
 KPHI_INLINE enum kphi_counter kphi_record_take(struct kphi_record *r, const struct kphi_peer *peer,
-					       uint64_t *ring, uint32_t size, const struct kphi_beat *b,
+					       uint64_t *ring, uint32_t size, struct kphi_beat *b,
 					       uint32_t *notes)
 {
 	uint32_t fresh, learn;
@@ -178,12 +254,13 @@ KPHI_INLINE enum kphi_counter kphi_record_take(struct kphi_record *r, const stru
 			*notes |= KPHI_NOTE(restart);
 		}
 		kphi_record_begin(r, peer, b);
+	} else if (b->decoder == KPHI_DECODER_BFD) {
+		*notes |= kphi_record_rhythm(r, peer, b, &learn);
+	} else if (b->any_source) {
+		*notes |= kphi_record_speaker(r, b, &learn);
 	}
 	*notes |= kphi_record_arrive(r, peer, ring, size, b, learn);
-	r->flags = b->flags;
-	r->cluster_version = b->cluster_version;
-	r->load_average = b->load_average;
-	r->available_capacity = b->available_capacity;
+	kphi_record_say(r, b);
 	if (b->type == KPHI_WIRE_BEAT) {
 		r->beats++;
 		if (r->state == KPHI_LEFT) {

@@ -66,4 +66,43 @@ KPHI_INLINE enum kphi_counter kphi_sequence_take(struct kphi_sequence *s, uint64
 	return KPHI_COUNT_reordered;
 }
 
+/*
+ * How far a number of `bits` bits (8 to 64) is ahead of the highest one, or, below zero, behind it: the
+ * shorter way round.
+ */
+KPHI_INLINE int64_t kphi_sequence_ahead(const struct kphi_sequence *s, uint64_t number, uint32_t bits)
+{
+	uint32_t rest = (64 - bits) & 63;
+
+	return (int64_t)((number - s->highest) << rest) >> rest;
+}
+
+#define KPHI_SEQUENCE_DROPOUT 3000 /* a larger step forward is a restart, if the next number confirms it */
+
+/*
+ * The same for senders without an epoch, whose numbers are of `bits` bits and come round. A restarted sender
+ * begins somewhere else, and so does a forged or long delayed packet: only the very next number after such a
+ * jump says that it was a restart (the idea of RFC 3550, A.1). *resync remembers it between the calls;
+ * *restart is set if a new life begins with this number.
+ */
+KPHI_INLINE enum kphi_counter kphi_sequence_resync(struct kphi_sequence *s, uint64_t number, uint32_t bits,
+						   uint32_t *resync, uint32_t *restart)
+{
+	int64_t ahead = kphi_sequence_ahead(s, number, bits);
+	uint32_t confirmed = *resync && *resync == (uint32_t)number;
+	uint64_t back = -(uint64_t)ahead;
+
+	*resync = 0;
+	if (ahead > KPHI_SEQUENCE_DROPOUT ||
+	    (ahead < 0 && (back >= KPHI_SEQUENCE_WIDTH || back > s->highest))) {
+		if (confirmed) {
+			*restart = 1;
+			return KPHI_COUNT_beat;
+		}
+		*resync = (uint32_t)((number + 1) << ((64 - bits) & 63) >> ((64 - bits) & 63));
+		return KPHI_COUNT_stale_sequence;
+	}
+	return kphi_sequence_take(s, s->highest + (uint64_t)ahead);
+}
+
 #endif

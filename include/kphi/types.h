@@ -21,6 +21,17 @@ typedef __s64 int64_t;
  */
 #define KPHI_INLINE static inline __attribute__((__always_inline__))
 
+/* Network order to the host's, and back. */
+KPHI_INLINE uint32_t kphi_be32(uint32_t x)
+{
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap32(x) : x;
+}
+
+KPHI_INLINE uint64_t kphi_be64(uint64_t x)
+{
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap64(x) : x;
+}
+
 #define KPHI_ASSERT_SIZE(type, size) _Static_assert(sizeof(type) == (size), #type " is part of the contract")
 #define KPHI_ASSERT_OFFSET(type, member, offset)                                                             \
 	_Static_assert(__builtin_offsetof(type, member) == (offset), #type "." #member " moved")

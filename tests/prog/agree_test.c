@@ -95,7 +95,8 @@ static int outcome_on_host(const struct packet *p)
 {
 	struct parsed parsed = frame_parse(p->bytes, p->length, p->length);
 
-	if (parsed.verdict == FOREIGN || (parsed.verdict == PARSED && parsed.port != MESSAGE_PORT))
+	if (parsed.verdict == FOREIGN ||
+	    (parsed.verdict == PARSED && (parsed.protocol != IPPROTO_UDP || parsed.port != MESSAGE_PORT)))
 		return NOTHING;
 	return parsed.verdict == PARSED ? (int)parsed.native : parsed.verdict;
 }

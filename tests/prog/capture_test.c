@@ -118,6 +118,8 @@ static void once_for_messages(void)
 	struct parsed p = frame_parse(frame.bytes, frame.length, frame.length);
 	struct flow f;
 
+	if (p.verdict == PARSED && p.protocol != IPPROTO_UDP)
+		p.verdict = FOREIGN;
 	if (p.verdict == PARSED)
 		assert_int_equal(control_listen(&world.control, p.port, true, &world.why), 0);
 	expect(&world, &frame,

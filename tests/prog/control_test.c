@@ -137,7 +137,7 @@ static void errors_are_sentences(void **state)
 	slot = 0;
 	snprintf(peer.name, sizeof(peer.name), "one too many");
 	peer.id.bytes[15] = 0xdd;
-	assert_int_equal(control_add(&world.control, &world.store, &peer, &slot, &world.why), -ENOSPC);
+	assert_int_equal(control_add(&world.control, &world.store, &peer, NULL, &slot, &world.why), -ENOSPC);
 	assert_non_null(strstr(world.why.text, "one too many: the store is full: all 4 slots are taken"));
 	assert_int_equal(control_delete(&world.control, &world.store, 2, 5, &world.why), -ESTALE);
 	assert_non_null(strstr(world.why.text, "deleted meanwhile"));
@@ -145,11 +145,11 @@ static void errors_are_sentences(void **state)
 	assert_int_equal(control_delete(&world.control, &world.store, 2, 0, &world.why), 0);
 	peer.id = world.store.peers[0].id;
 	slot = 0;
-	assert_int_equal(control_add(&world.control, &world.store, &peer, &slot, &world.why), -EEXIST);
+	assert_int_equal(control_add(&world.control, &world.store, &peer, NULL, &slot, &world.why), -EEXIST);
 	assert_int_equal(slot, 2); /* the first free one */
 	peer.id.bytes[15] = 0xdd;
 	slot = 0;
-	assert_int_equal(control_add(&world.control, &world.store, &peer, &slot, &world.why), 0);
+	assert_int_equal(control_add(&world.control, &world.store, &peer, NULL, &slot, &world.why), 0);
 	assert_int_equal(slot, 2);
 }
 

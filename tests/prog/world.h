@@ -116,6 +116,7 @@ static inline void world_open_loose(struct world *w, uint32_t peers, uint32_t wi
 	w->skeleton = s = kphi_bpf__open();
 	assert_non_null(s);
 	bpf_map__set_max_entries(s->maps.peers, peers);
+	bpf_map__set_max_entries(s->maps.rules, peers);
 	bpf_map__set_max_entries(s->maps.records, peers);
 	bpf_map__set_max_entries(s->maps.windows, peers);
 	bpf_map__set_value_size(s->maps.windows, window * sizeof(uint64_t));
@@ -127,6 +128,7 @@ static inline void world_open_loose(struct world *w, uint32_t peers, uint32_t wi
 	assert_int_equal(bpf_map_update_elem(bpf_map__fd(s->maps.store), &zero, &header, BPF_ANY), 0);
 	w->store.header = world_map(s->maps.store);
 	w->store.peers = world_map(s->maps.peers);
+	w->store.rules = world_map(s->maps.rules);
 	w->store.records = world_map(s->maps.records);
 	w->store.windows = world_map(s->maps.windows);
 	w->store.counters = world_map(s->maps.counters);
@@ -156,7 +158,7 @@ static inline uint32_t world_add(struct world *w, const struct kphi_peer *settin
 	snprintf(peer.name, sizeof(peer.name), "peer-%u", w->made++);
 	if (peer.id.kind == KPHI_ID_NATIVE)
 		memcpy(peer.id.bytes, &w->made, sizeof(w->made));
-	if (control_add(&w->control, &w->store, &peer, &slot, &w->why))
+	if (control_add(&w->control, &w->store, &peer, NULL, &slot, &w->why))
 		fail_msg("%s", w->why.text);
 	return slot;
 }

@@ -17,6 +17,17 @@ KPHI_INLINE uint64_t frame_length(const struct frame *f)
 	return *(const uint64_t *)f->context;
 }
 
+/* What is beyond the first buffer is not there at all. */
+KPHI_INLINE long frame_copy(const struct frame *f, uint32_t offset, void *to, uint32_t size)
+{
+	const char *from = (char *)f->data + offset;
+
+	if (offset > (char *)f->end - (char *)f->data || size > (char *)f->end - from)
+		return -1;
+	memcpy(to, from, size);
+	return 0;
+}
+
 /* What the parser makes of a frame. */
 struct parsed {
 	int verdict; /* PARSED, FOREIGN or a counter */
@@ -28,7 +39,8 @@ struct parsed {
 	enum kphi_counter native;
 	struct kphi_id id;
 	struct kphi_beat beat;
-	struct kphi_id rule; /* as which a rule would know its sender */
+	uint8_t protocol, fragment;
+	uint8_t source[16]; /* as which a rule would know its sender */
 };
 
 /* Messages are read as structures, which the packet path may do at any address, but not UBSan: they get one
@@ -37,7 +49,7 @@ static inline void frame_identify(struct parsed *p, const struct frame *f, struc
 {
 	size_t present = frame_offset(f, f->end) - d.payload;
 	char *copy = calloc(1, present);
-	struct frame message = {copy, copy + present, NULL};
+	struct frame message = {copy, copy + present, NULL, 0};
 
 	memcpy(copy, (char *)f->data + d.payload, present);
 	d.payload = 0;
@@ -50,7 +62,7 @@ static inline struct parsed frame_parse(const uint8_t *bytes, uint64_t length, u
 {
 	/* Two bytes ahead, network cards do so too, align the IP header. */
 	char *room = calloc(1, 2 + linear);
-	struct frame f = {room + 2, room + 2 + linear, &length};
+	struct frame f = {room + 2, room + 2 + linear, &length, 0};
 	struct parsed p = {.payload = 0};
 	struct datagram d = {.payload = 0};
 
@@ -58,12 +70,15 @@ static inline struct parsed frame_parse(const uint8_t *bytes, uint64_t length, u
 		memcpy(f.data, bytes, linear);
 	p.verdict = parse_frame(&f, &d);
 	if (p.verdict == PARSED) {
+		p.protocol = d.protocol;
+		p.fragment = d.fragment;
 		p.port = d.port;
 		p.length = d.length;
 		p.ipv6 = d.ipv6;
 		p.payload = d.payload;
-		frame_identify(&p, &f, d);
-		identify_rule(&f, &d, &p.rule);
+		if (p.protocol == IPPROTO_UDP)
+			frame_identify(&p, &f, d);
+		identify_source(&f, &d, p.source);
 	}
 	free(room);
 	return p;

@@ -56,8 +56,7 @@ static void offsets_and_identities(void **state)
 		assert_int_equal(p.payload, packet.payload);
 		assert_int_equal(p.length, MESSAGE_SIZE + s->trailer);
 		assert_int_equal(p.port, s->port ? s->port : MESSAGE_PORT);
-		assert_int_equal(p.rule.port, p.port);
-		assert_memory_equal(p.rule.bytes, s->version == 4 ? source : source6, 16);
+		assert_memory_equal(p.source, s->version == 4 ? source : source6, 16);
 		assert_int_equal(p.native, KPHI_COUNT_beat);
 		assert_memory_equal(p.id.bytes, beat.id, 16);
 		assert_int_equal(p.beat.epoch, 4);

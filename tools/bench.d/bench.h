@@ -63,6 +63,9 @@ void place_share(struct place *p);
 /* Adds a peer to the first free slot at or after `slot`; returns the one it took. */
 uint32_t place_add(struct place *p, struct kphi_peer *peer, uint32_t slot);
 
+/* The same for a peer whose identity `rule` completes. */
+uint32_t place_add_rule(struct place *p, struct kphi_peer *peer, const struct kphi_rule *rule, uint32_t slot);
+
 /* Runs a program `repeat` times over one packet; returns the nanoseconds of one run by the kernel's own
  * watch. */
 uint32_t place_run(int program, const void *packet, uint32_t size, uint32_t repeat);

@@ -5,6 +5,7 @@
  */
 #include <bench.skel.h>
 #include <endian.h>
+#include <kphi/bfd.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,9 +17,19 @@
 #define REPEAT       300000
 #define INTERVAL_NS  10000000000ULL /* so long that a pause between two rounds is below the cap, too */
 #define FOREIGN_PORT 5353
-#define RULE_PORT    3784
+#define RULE_PORT    9000 /* one rule */
+#define MANY_PORT    9001 /* so many rules of one shape */
+#define MANY         10000
+#define MATCH_PORT   9002 /* one rule that asks for four bytes of the payload */
+#define SHAPES_PORT  9003 /* the last rule that is tried, of so many shapes */
+#define SHAPES       8
+#define BFD_PORT     KPHI_BFD_PORT
 
 static const uint8_t node_id[16] = "kphi bench node";
+
+/* Version 1, Up, multiplier 3, 24 bytes, discriminators 1 and 2, a second each way, no echo. */
+static const uint8_t bfd_up[] = {0x20, 0xc0, 3,    24,   0, 0,    0,    1,    0, 0, 0, 2,
+				 0,    0x0f, 0x42, 0x40, 0, 0x0f, 0x42, 0x40, 0, 0, 0, 0};
 
 struct subject {
 	const char *name;
@@ -30,20 +41,43 @@ struct subject {
 	struct series ns;
 };
 
-static void add_peers(struct place *p)
+/* Packets come from 10.0.0.1. */
+static void add_rule(struct place *p, uint16_t port, uint32_t host, const struct kphi_rule *rule,
+		     uint32_t *slot)
 {
-	struct kphi_peer native = {.name = "native", .interval_ns = INTERVAL_NS, .id.kind = KPHI_ID_NATIVE};
-	struct kphi_peer rule = {.name = "rule",
+	struct kphi_peer peer = {.name = "rule",
 				 .interval_ns = INTERVAL_NS,
 				 .id = {.kind = KPHI_ID_RULE,
 					.protocol = IPPROTO_UDP,
-					.port = RULE_PORT,
-					.bytes = {[10] = 0xff, [11] = 0xff, [12] = 10, [15] = 1}}};
+					.port = port,
+					.bytes = {[10] = 0xff, [11] = 0xff, [12] = 10}}};
+
+	peer.id.bytes[14] = (uint8_t)(host >> 8);
+	peer.id.bytes[15] = (uint8_t)host;
+	*slot = place_add_rule(p, &peer, rule, *slot) + 1;
+}
+
+static void add_peers(struct place *p)
+{
+	struct kphi_peer native = {.name = "native", .interval_ns = INTERVAL_NS, .id.kind = KPHI_ID_NATIVE};
+	const struct kphi_rule plain = {0}, bfd = {.decoder = KPHI_DECODER_BFD, .local_rx_ns = INTERVAL_NS};
+	const struct kphi_rule match = {.match = {{KPHI_WIRE_MAGIC, UINT32_MAX, 0, 4, {0}}}};
+	uint32_t slot = 0;
 	struct why w;
 
 	memcpy(native.id.bytes, node_id, sizeof(node_id));
 	place_add(p, &native, 0);
-	place_add(p, &rule, 0);
+	add_rule(p, RULE_PORT, 1, &plain, &slot);
+	add_rule(p, MATCH_PORT, 1, &match, &slot);
+	add_rule(p, BFD_PORT, 1, &bfd, &slot);
+	for (uint32_t i = 1; i < SHAPES; i++) { /* none of which the packet fits */
+		const struct kphi_rule other = {.match = {{i, UINT8_MAX, (uint16_t)(40 + i), 1, {0}}}};
+
+		add_rule(p, SHAPES_PORT, 1, &other, &slot);
+	}
+	add_rule(p, SHAPES_PORT, 1, &plain, &slot);
+	for (uint32_t i = 1; i <= MANY; i++)
+		add_rule(p, MANY_PORT, i, &plain, &slot);
 	if (control_listen(&p->control, KPHI_WIRE_PORT, true, &w))
 		die("%s", w.text);
 }
@@ -62,7 +96,8 @@ static void run(const struct store *store, struct subject *s, int round)
 			die("%s: counter %d moved by %llu", s->name, i,
 			    (unsigned long long)(store_count(store, i) - before[i]));
 	/* The kernel works on a copy of the packet: the next round goes on where this one ended. */
-	s->frame.wire.sequence = htobe64(be64toh(s->frame.wire.sequence) + REPEAT);
+	if (s->port == KPHI_WIRE_PORT)
+		s->frame.wire.sequence = htobe64(be64toh(s->frame.wire.sequence) + REPEAT);
 	if (round)
 		series_add(&s->ns, ns);
 }
@@ -80,8 +115,8 @@ static void print(const struct subject *s, const struct subject *baseline)
 
 void bench_packets(void)
 {
-	enum { NOOP, CLOCK, FOREIGN, RULE, BEAT_NOOP, BEAT, SUBJECTS };
-	static const struct store_size size = {KPHI_PEERS_DEFAULT, KPHI_WINDOW_DEFAULT};
+	enum { NOOP, CLOCK, FOREIGN, RULE, MANY_RULES, MATCH, SHAPES_TRIED, BFD, BEAT_NOOP, BEAT, SUBJECTS };
+	static const struct store_size size = {MANY + KPHI_PEERS_DEFAULT, 64};
 	struct place p;
 
 	place_begin(&p, &size);
@@ -97,12 +132,17 @@ void bench_packets(void)
 		[CLOCK] = {"xdp_clock", clock, NOOP, KPHI_WIRE_PORT, .counter = KPHI_COUNTERS},
 		[FOREIGN] = {"xdp_foreign", kphi, NOOP, FOREIGN_PORT, .counter = KPHI_COUNTERS},
 		[RULE] = {"xdp_rule", kphi, NOOP, RULE_PORT, .counter = KPHI_COUNT_beat},
+		[MANY_RULES] = {"xdp_rule_of_10000", kphi, NOOP, MANY_PORT, .counter = KPHI_COUNT_beat},
+		[MATCH] = {"xdp_match", kphi, NOOP, MATCH_PORT, .counter = KPHI_COUNT_beat},
+		[SHAPES_TRIED] = {"xdp_8_shapes", kphi, NOOP, SHAPES_PORT, .counter = KPHI_COUNT_beat},
+		[BFD] = {"xdp_bfd", kphi, NOOP, BFD_PORT, .counter = KPHI_COUNT_beat},
 		[BEAT_NOOP] = {"xdp_beat_noop", raise, BEAT_NOOP, KPHI_WIRE_PORT, .counter = KPHI_COUNTERS},
 		[BEAT] = {"xdp_beat", beat, BEAT_NOOP, KPHI_WIRE_PORT, .counter = KPHI_COUNT_beat},
 	};
 
 	for (int i = 0; i < SUBJECTS; i++)
 		subjects[i].frame = frame_make(subjects[i].port, node_id);
+	memcpy(&subjects[BFD].frame.wire, bfd_up, sizeof(bfd_up));
 	for (int round = 0; round <= ROUNDS; round++) /* the first one warms up */
 		for (int i = 0; i < SUBJECTS; i++)
 			run(&p.store, &subjects[i], round);

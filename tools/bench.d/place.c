@@ -62,13 +62,18 @@ void place_share(struct place *p)
 	pin_close(&p->pin);
 }
 
-uint32_t place_add(struct place *p, struct kphi_peer *peer, uint32_t slot)
+uint32_t place_add_rule(struct place *p, struct kphi_peer *peer, const struct kphi_rule *rule, uint32_t slot)
 {
 	struct why w;
 
-	if (control_add(&p->control, &p->store, peer, &slot, &w))
+	if (control_add(&p->control, &p->store, peer, rule, &slot, &w))
 		die("%s", w.text);
 	return slot;
+}
+
+uint32_t place_add(struct place *p, struct kphi_peer *peer, uint32_t slot)
+{
+	return place_add_rule(p, peer, NULL, slot);
 }
 
 uint32_t place_run(int program, const void *packet, uint32_t size, uint32_t repeat)

@@ -33,7 +33,7 @@ static const struct option_spec detach_specs[] = {
 };
 
 /* The port bitmap as it is in the kernel. */
-static int read_ports(struct session *s, uint8_t ports[KPHI_PORT_BYTES])
+static int read_ports(struct session *s, struct kphi_ports *ports)
 {
 	char path[PIN_PATH];
 	uint32_t zero = 0;
@@ -47,22 +47,22 @@ static int read_ports(struct session *s, uint8_t ports[KPHI_PORT_BYTES])
 		   : 0;
 }
 
-static bool is_native(const uint8_t *ports, uint32_t port)
+static bool is_native(const struct kphi_ports *ports, uint32_t port)
 {
-	return ports[port >> 2] >> (port & 3) * 2 & KPHI_PORT_NATIVE;
+	return ports->bits[port] & KPHI_PORT_NATIVE;
 }
 
 /* Without a `port`, the default one joins only if nobody has chosen any. */
 static int listen_on(struct session *s, const struct attach *c)
 {
-	uint8_t ports[KPHI_PORT_BYTES] = {0};
+	struct kphi_ports ports = {0};
 	int err;
 
 	if (c->has_port)
 		return control_listen(&s->control, c->port, true, &s->why);
-	err = read_ports(s, ports);
+	err = read_ports(s, &ports);
 	for (uint32_t port = 1; !err && port < 65536; port++)
-		if (is_native(ports, port))
+		if (is_native(&ports, port))
 			return 0;
 	return err ? err : control_listen(&s->control, KPHI_WIRE_PORT, true, &s->why);
 }
@@ -124,11 +124,11 @@ static int any_left(const struct attachment *a, void *context)
 /* With the last device go the native ports, so that the next attach starts from the default again. */
 static int deafen_all(struct session *s)
 {
-	uint8_t ports[KPHI_PORT_BYTES] = {0};
-	int err = read_ports(s, ports);
+	struct kphi_ports ports = {0};
+	int err = read_ports(s, &ports);
 
 	for (uint32_t port = 1; !err && port < 65536; port++)
-		if (is_native(ports, port))
+		if (is_native(&ports, port))
 			err = control_listen(&s->control, port, false, &s->why);
 	return err;
 }
@@ -188,13 +188,24 @@ static int say_row(const struct attachment *a, void *context)
 	return 0;
 }
 
-static void say_ports(struct out *o, const uint8_t *ports, uint32_t bit, const char *key, const char *heading)
+/* The rows from `first` to `end` that have one of `bits`, counted from `first`. */
+static void say_rows(struct out *o, const uint16_t *first, const uint16_t *end, uint32_t bits,
+		     const char *key, const char *heading)
 {
 	out_open_array(o, key);
-	for (uint32_t port = 1; port < 65536; port++)
-		if (ports[port >> 2] >> (port & 3) * 2 & bit)
-			out_u64(o, NULL, heading, port);
+	for (const uint16_t *row = first; row < end; row++)
+		if (*row & bits)
+			out_u64(o, NULL, heading, (uint64_t)(row - first));
 	out_close_array(o);
+}
+
+static void say_ports(struct out *o, const struct kphi_ports *ports)
+{
+	const uint16_t *udp = ports->bits, *ip = udp + KPHI_PORTS, *end = udp + KPHI_PORT_ROWS;
+
+	say_rows(o, udp, ip, KPHI_PORT_NATIVE, "native_ports", "native port");
+	say_rows(o, udp, ip, ~KPHI_PORT_NATIVE, "rule_ports", "rule port");
+	say_rows(o, ip, end, ~KPHI_PORT_NATIVE, "rule_protocols", "rule IP protocol");
 }
 
 /* JSON has them all; people want those that moved, with what they mean. */
@@ -219,7 +230,7 @@ static void say_counters(struct out *o, const struct store *s)
 
 static int net_show(struct kphi_cli *cli, struct args *args)
 {
-	uint8_t ports[KPHI_PORT_BYTES] = {0};
+	struct kphi_ports ports = {0};
 	struct session s;
 	struct out *o;
 	int exit, err;
@@ -228,7 +239,7 @@ static int net_show(struct kphi_cli *cli, struct args *args)
 		return KPHI_EXIT_USAGE;
 	exit = session_read(&s, cli);
 	if (!exit)
-		exit = session_result(&s, read_ports(&s, ports));
+		exit = session_result(&s, read_ports(&s, &ports));
 	if (exit)
 		return exit;
 	o = out_new(stdout, cli->mode);
@@ -236,8 +247,7 @@ static int net_show(struct kphi_cli *cli, struct args *args)
 	out_open_table(o, "devices");
 	err = attach_each(&s.pin, say_row, o, &s.why);
 	out_close_table(o);
-	say_ports(o, ports, KPHI_PORT_NATIVE, "native_ports", "native port");
-	say_ports(o, ports, KPHI_PORT_RULE, "rule_ports", "rule port");
+	say_ports(o, &ports);
 	say_counters(o, &s.store);
 	out_close_object(o);
 	exit = command_finish(o);

@@ -158,7 +158,7 @@ static int peer_add(struct kphi_cli *cli, struct args *args)
 		     name, name, name);
 		goto end;
 	}
-	err = control_add(&s.control, &s.store, &peer, &slot, &s.why);
+	err = control_add(&s.control, &s.store, &peer, NULL, &slot, &s.why);
 	if (err == -EEXIST)
 		fail("%s: %s is that identity already. One identity is one peer", name,
 		     owner_of(&s.store, &peer.id));

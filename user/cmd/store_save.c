@@ -334,7 +334,7 @@ static int add_all(struct session *s, struct saved_store *saved, uint32_t fresh)
 		if (!*p->peer.name)
 			continue;
 		mute_again(p);
-		err = control_restore(&s->control, &s->store, &p->peer, p->epoch, &slot, &s->why);
+		err = control_restore(&s->control, &s->store, &p->peer, NULL, p->epoch, &slot, &s->why);
 		if (!err)
 			slots[added++] = slot;
 	}

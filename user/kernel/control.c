@@ -67,11 +67,77 @@ static int answer(int result, struct why *w, const char *what)
 	return result ? why(w, err_of[result], "%s: %s", what, sentence[result]) : 0;
 }
 
-int control_restore(struct control *c, const struct store *s, struct kphi_peer *peer, uint64_t epoch_floor,
-		    uint32_t *slot, struct why *w)
+/* Where a rule looks. */
+static struct kphi_shape shape_of(const struct kphi_rule *rule)
+{
+	struct kphi_shape shape = {.flags = rule->any_source ? 0 : KPHI_SHAPE_SOURCE};
+
+	if (*rule->device)
+		shape.flags |= KPHI_SHAPE_DEVICE;
+	for (int i = 0; i < KPHI_MATCHES; i++) {
+		if (!rule->match[i].width)
+			continue;
+		shape.offset[i] = rule->match[i].offset;
+		shape.width[i] = rule->match[i].width;
+		shape.mask[i] = rule->match[i].mask;
+		shape.bits += (uint8_t)__builtin_popcountll(rule->match[i].mask);
+	}
+	return shape;
+}
+
+static bool is_rule(const struct store *s, uint32_t slot)
+{
+	return s->records[slot].state != KPHI_FREE && s->peers[slot].id.kind == KPHI_ID_RULE;
+}
+
+/* The number of this shape: the one it has already, or one that no rule uses. 0: there is none left. */
+static uint8_t shape_number(const struct store *s, const struct kphi_shape *shape)
+{
+	bool used[KPHI_SHAPES + 1] = {false};
+
+	for (uint32_t i = 0; i < s->header->peers; i++) {
+		struct kphi_shape other;
+		uint8_t n = s->peers[i].id.shape;
+
+		if (!is_rule(s, i) || n > KPHI_SHAPES || used[n])
+			continue;
+		other = shape_of(&s->rules[i]);
+		if (!memcmp(&other, shape, sizeof(other)))
+			return n;
+		used[n] = true;
+	}
+	for (uint8_t n = 1; n <= KPHI_SHAPES; n++)
+		if (!used[n])
+			return n;
+	return 0;
+}
+
+/* The identity that a rule amounts to. */
+static int complete_rule(struct kphi_control *q, const struct store *s, struct kphi_peer *peer, struct why *w)
+{
+	q->shape = shape_of(&q->rule);
+	peer->id.shape = shape_number(s, &q->shape);
+	for (int i = 0; i < KPHI_MATCHES; i++)
+		peer->id.match[i] = q->rule.match[i].value;
+	if (peer->id.shape)
+		return 0;
+	return why(w, -ENOSPC,
+		   "%s: the rules of this store look at packets in %d ways already, and this one is yet "
+		   "another. Delete rules of one kind, or give this one the same offsets and masks as others",
+		   peer->name, KPHI_SHAPES);
+}
+
+int control_restore(struct control *c, const struct store *s, struct kphi_peer *peer,
+		    const struct kphi_rule *rule, uint64_t epoch_floor, uint32_t *slot, struct why *w)
 {
 	struct kphi_control q = {.op = KPHI_CONTROL_ADD, .epoch_floor = epoch_floor};
+	int err;
 
+	if (rule)
+		q.rule = *rule;
+	err = peer->id.kind == KPHI_ID_RULE ? complete_rule(&q, s, peer, w) : 0;
+	if (err)
+		return err;
 	for (uint32_t i = *slot; i < s->header->peers; i++) {
 		int result;
 
@@ -93,24 +159,45 @@ int control_restore(struct control *c, const struct store *s, struct kphi_peer *
 		   peer->name, s->header->peers);
 }
 
-int control_add(struct control *c, const struct store *s, struct kphi_peer *peer, uint32_t *slot,
-		struct why *w)
+int control_add(struct control *c, const struct store *s, struct kphi_peer *peer,
+		const struct kphi_rule *rule, uint32_t *slot, struct why *w)
 {
-	return control_restore(c, s, peer, 0, slot, w);
+	return control_restore(c, s, peer, rule, 0, slot, w);
 }
 
-/* Does another rule listen on the port of the peer in `slot`? */
-static bool last_of_port(const struct store *s, uint32_t slot)
+/* Is there another rule of the same shape for the packets of the peer in `slot`? */
+static bool last_of_shape(const struct store *s, uint32_t slot)
 {
 	const struct kphi_id *id = &s->peers[slot].id;
 
 	if (id->kind != KPHI_ID_RULE)
 		return false;
-	for (uint32_t i = 0; i < s->header->peers; i++)
-		if (i != slot && s->records[i].state != KPHI_FREE && s->peers[i].id.kind == KPHI_ID_RULE &&
-		    s->peers[i].id.port == id->port)
+	for (uint32_t i = 0; i < s->header->peers; i++) {
+		const struct kphi_id *other = &s->peers[i].id;
+
+		if (i != slot && is_rule(s, i) && other->protocol == id->protocol &&
+		    other->port == id->port && other->shape == id->shape)
 			return false;
+	}
 	return true;
+}
+
+int control_follow(struct control *c, const struct store *s, const char *device, uint32_t ifindex,
+		   struct why *w)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < s->header->peers; i++) {
+		struct kphi_control q = {
+			.op = KPHI_CONTROL_MOVE, .slot = i, .generation = s->records[i].generation};
+
+		if (!is_rule(s, i) || strncmp(s->rules[i].device, device, KPHI_DEVICE_SIZE) ||
+		    s->peers[i].id.device == ifindex)
+			continue;
+		q.peer.id.device = ifindex;
+		err = answer(ask(c, &q), w, s->peers[i].name);
+	}
+	return err;
 }
 
 int control_delete(struct control *c, const struct store *s, uint32_t slot, uint32_t generation,
@@ -118,7 +205,7 @@ int control_delete(struct control *c, const struct store *s, uint32_t slot, uint
 {
 	struct kphi_control q = {.op = KPHI_CONTROL_DELETE, .slot = slot, .generation = generation};
 
-	q.last_of_port = last_of_port(s, slot);
+	q.last_of_shape = last_of_shape(s, slot);
 	return answer(ask(c, &q), w, "delete");
 }
 

@@ -21,15 +21,22 @@ void control_close(struct control *c);
 
 /*
  * Add `peer` (name, identity, settings) to the first free slot at or after *slot; *slot becomes the one it
- * took. -EEXIST: the identity belongs to another peer. -ENOSPC: the store is full. Names are the caller's to
- * check.
+ * took. -EEXIST: the identity belongs to another peer. -ENOSPC: the store is full, or its rules have too many
+ * shapes. Names are the caller's to check.
+ *
+ * `rule` completes the identity of a peer of kind KPHI_ID_RULE: its matches and its shape are filled in here.
+ * NULL: the plain one, any packet from that source to that port (or of that protocol).
  */
-int control_add(struct control *c, const struct store *s, struct kphi_peer *peer, uint32_t *slot,
-		struct why *w);
+int control_add(struct control *c, const struct store *s, struct kphi_peer *peer,
+		const struct kphi_rule *rule, uint32_t *slot, struct why *w);
 
 /* The same for a peer that was known before a reboot: epochs below `epoch_floor` are stale from the start. */
-int control_restore(struct control *c, const struct store *s, struct kphi_peer *peer, uint64_t epoch_floor,
-		    uint32_t *slot, struct why *w);
+int control_restore(struct control *c, const struct store *s, struct kphi_peer *peer,
+		    const struct kphi_rule *rule, uint64_t epoch_floor, uint32_t *slot, struct why *w);
+
+/* The device of this name has this ifindex now: rules that name it follow. */
+int control_follow(struct control *c, const struct store *s, const char *device, uint32_t ifindex,
+		   struct why *w);
 
 /* Delete or reset the peer of this generation in `slot`. -ESTALE: another one lives there by now. */
 int control_delete(struct control *c, const struct store *s, uint32_t slot, uint32_t generation,

@@ -15,10 +15,11 @@
 #include "kernel/clock.h"
 
 const struct load_map load_maps[] = {
-	{"store", "store", true},        {"peers", "peers", true},       {"records", "records", true},
-	{"windows", "windows", true},    {"locks", "locks", false},      {"ids", "ids", false},
-	{"ports", ".data.ports", false}, {"counters", "counters", true}, {"ticks", "ticks", true},
-	{"timers", "timers", false},     {"hints", "hints", false},      {"verdicts", "verdicts", false},
+	{"store", "store", true},        {"peers", "peers", true},        {"rules", "rules", true},
+	{"records", "records", true},    {"windows", "windows", true},    {"locks", "locks", false},
+	{"ids", "ids", false},           {"ports", ".data.ports", false}, {"counters", "counters", true},
+	{"ticks", "ticks", true},        {"timers", "timers", false},     {"hints", "hints", false},
+	{"verdicts", "verdicts", false},
 };
 const size_t load_maps_count = sizeof(load_maps) / sizeof(*load_maps);
 
@@ -61,6 +62,7 @@ static int set_sizes(struct kphi_bpf *skeleton, const struct kphi_store *header)
 {
 	int err = bpf_map__set_max_entries(skeleton->maps.peers, header->peers);
 
+	err = err ?: bpf_map__set_max_entries(skeleton->maps.rules, header->peers);
 	err = err ?: bpf_map__set_max_entries(skeleton->maps.records, header->peers);
 	err = err ?: bpf_map__set_max_entries(skeleton->maps.windows, header->peers);
 	err = err ?: bpf_map__set_value_size(skeleton->maps.windows, header->window * sizeof(uint64_t));
@@ -94,6 +96,8 @@ int load_fresh(struct kphi_bpf **skeleton, const struct kphi_store *header, stru
 	if (!s)
 		return -ENOMEM;
 	bpf_program__set_autoload(s->progs.kphi_xdp, false);
+	bpf_program__set_autoload(s->progs.kphi_tc, false);
+	bpf_program__set_autoload(s->progs.kphi_tc_ip, false);
 	err = kphi_bpf__load(s);
 	if (err) {
 		kphi_bpf__destroy(s);
@@ -128,6 +132,8 @@ int load_over(struct kphi_bpf **skeleton, const struct pin *p, const struct kphi
 
 	if (!s)
 		return -ENOMEM;
+	bpf_program__set_autoload(s->progs.kphi_tc, false);
+	bpf_program__set_autoload(s->progs.kphi_tc_ip, false);
 	err = reuse_maps(s, p, w);
 	if (!err) {
 		err = kphi_bpf__load(s);

@@ -189,6 +189,8 @@ int store_open(struct store *s, const struct pin *p, struct why *w)
 		return -EACCES;
 	s->peers = map_pin(p, "peers", s->header->peers * sizeof(*s->peers), w);
 	if (s->peers)
+		s->rules = map_pin(p, "rules", s->header->peers * sizeof(*s->rules), w);
+	if (s->rules)
 		s->records = map_pin(p, "records", s->header->peers * sizeof(*s->records), w);
 	if (s->records)
 		s->windows = map_pin(p, "windows",
@@ -216,6 +218,7 @@ void store_close(struct store *s)
 	if (!h)
 		return;
 	unmap(s->peers, h->peers * sizeof(*s->peers));
+	unmap(s->rules, h->peers * sizeof(*s->rules));
 	unmap(s->records, h->peers * sizeof(*s->records));
 	unmap(s->windows, (uint64_t)h->peers * h->window * sizeof(*s->windows));
 	unmap(s->counters, h->cpus * sizeof(*s->counters));

@@ -20,6 +20,7 @@ struct store_size {
 struct store {
 	const struct kphi_store *header;
 	const struct kphi_peer *peers;
+	const struct kphi_rule *rules; /* as it was added; the same for as long as the generation is */
 	const struct kphi_record *records;
 	const uint64_t *windows; /* peers x window */
 	const struct kphi_counters *counters; /* cpus */

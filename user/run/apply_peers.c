@@ -166,7 +166,7 @@ static int execute(const struct plan *p, struct why *w)
 			err = control_delete(a->control, a->store, p->by_name[i].slot,
 					     p->by_name[i].generation, w);
 	for (uint32_t i = 0; !err && i < p->wanted_count; i++)
-		err = control_add(a->control, a->store, &fresh[i], &slot, w);
+		err = control_add(a->control, a->store, &fresh[i], NULL, &slot, w);
 	free(fresh);
 	return err;
 }
