@@ -4,6 +4,7 @@
 # and a corosync of three nodes, all as Debian ships them, all at once. Nobody is suspected in a quiet minute, and the means
 # are tcpdump's; then their peers are killed, frozen, shut down and started again, and kphi says which it was.
 
+# shellcheck source=tests/peers/watch.bash
 . "$(dirname "$0")/watch.bash"
 
 QUIET_S=60

@@ -7,6 +7,7 @@
 # packet is received on the CPU of its sender, so what the packet path of a real NIC suffers with the observers' CPU is
 # shown by threaded NAPI: there, a kernel thread that competes with the hogs takes the packets in.
 
+# shellcheck source=tests/peers/watch.bash
 . "$(dirname "$0")/watch.bash"
 
 OBSERVERS=(frr-f2 bird-d2 keepalived-n1 serf-n1 corosync-n1)

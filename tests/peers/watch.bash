@@ -10,6 +10,7 @@
 # kphi is attached to every device of the observers, all with one store and one daemon, which is in n1.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../net/pair.bash"
+# shellcheck source=tests/peers/daemons.bash
 . "$(dirname "${BASH_SOURCE[0]}")/daemons.bash"
 
 SOCKET=$WORK/event.sock
