@@ -34,7 +34,7 @@ streams() {
 
 	for program in frr bird; do
 		for ms in "${BFD_MS[@]}"; do
-			stream "$program$ms" $program "proto: bfd, from: $(bfd_address "$ms" $program 1), local_rx: ${ms}ms, host: $program" \
+			stream "$program$ms" $program "proto: bfd, from: $(bfd_address "$ms" $program 1), local_rx: ${ms}ms" \
 				"udp dst port 3784 and src $(bfd_address "$ms" $program 1)"
 		done
 	done
@@ -259,6 +259,48 @@ wire() {
 	python3 "$ROOT/tests/peers/wire.py" "$WORK/$1.pcap" "${@:2}"
 }
 
+# The wall clock, as tcpdump's stamps have it.
 now_ns() {
 	echo "${EPOCHREALTIME/./}000"
+}
+
+# --- what is counted --------------------------------------------------------------------------------------------------
+
+# downs STREAM: how often the program's own observer took the peer of this stream for dead, until now
+downs() {
+	case $1 in
+	frr*) frr_downs f2 "${1#frr}" ;;
+	bird*) bird_downs d2 "${1#bird}" 1 ;;
+	vrrp*) keepalived_masters 1 "${1#vrrp}" ;;
+	serf*) serf_failures 1 "n${1#serf}" ;;
+	coro*) corosync_said 1 "link: host: ${1#coro} link: 0 is down" ;;
+	esac
+}
+
+program() { # STREAM
+	case $1 in
+	frr*) echo "bfdd 3x${1#frr} ms" ;;
+	bird*) echo "BIRD 3x${1#bird} ms" ;;
+	vrrp2) echo "keepalived 1 s" ;;
+	vrrp3) echo "keepalived 100 ms" ;;
+	serf*) echo "Serf (n${1#serf})" ;;
+	coro*) echo "corosync link (n${1#coro})" ;;
+	esac
+}
+
+# healthy STREAM: the sender was on time, by the wire. BFD: it never was silent for its own multiple of what it had announced; keepalived: for
+# less than three intervals; corosync: it skipped no ping; Serf, whose members are asked at random: no ten seconds.
+healthy() {
+	case $1 in
+	frr* | bird*) jq -e '.packets > 10 and .largest_gap_ratio < 3' ;;
+	vrrp2) jq -e '.packets > 1 and .largest_gap_ns < 3e9' ;;
+	vrrp3) jq -e '.packets > 10 and .largest_gap_ns < 3e8' ;;
+	coro*) jq -e '.packets > 1 and .largest_gap_ns < 12e8' ;;
+	serf*) jq -e '.packets > 1 and .largest_gap_ns < 1e10' ;;
+	esac < "$WORK/wire-$1" > /dev/null
+}
+
+gap() { # STREAM: the largest while its sender was at its usual pace, and the multiple
+	jq -r '"\((.largest_gap_up_ns // .largest_gap_ns) / 1e5 | round / 10) ms" +
+		(if .largest_gap_ratio then " (\(.largest_gap_ratio)x)" else "" end)' "$WORK/wire-$1"
 }
