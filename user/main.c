@@ -22,9 +22,11 @@ static const struct {
 	{"net", cmd_net, "the devices that listen: attach, detach, show"},
 	{"store", cmd_store, "the pinned maps: create, show, purge"},
 	{"guard", cmd_guard, "what this host knows about its own hearing: stalls, blind devices"},
+	{"doctor", cmd_doctor, "what stands in the way of heartbeats on this host, and what to do"},
 	{"beat", cmd_beat, "send heartbeats"},
 	{"run", cmd_run, "the daemon: thresholds, verdicts, events"},
 	{"event", cmd_event, "what the daemon has to say"},
+	{"check", cmd_check, "what another detector says of the same peers, against what was heard"},
 };
 #define OBJECTS (sizeof(objects) / sizeof(*objects))
 

@@ -27,9 +27,11 @@ int cmd_store(struct kphi_cli *cli, int argc, char **argv);
 int cmd_net(struct kphi_cli *cli, int argc, char **argv);
 int cmd_peer(struct kphi_cli *cli, int argc, char **argv);
 int cmd_guard(struct kphi_cli *cli, int argc, char **argv);
+int cmd_doctor(struct kphi_cli *cli, int argc, char **argv);
 int cmd_beat(struct kphi_cli *cli, int argc, char **argv);
 int cmd_run(struct kphi_cli *cli, int argc, char **argv);
 int cmd_event(struct kphi_cli *cli, int argc, char **argv);
+int cmd_check(struct kphi_cli *cli, int argc, char **argv);
 
 /* A COMMAND of an OBJECT. `usage` is the rest of its help line; it may be empty. */
 struct command {

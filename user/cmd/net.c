@@ -8,6 +8,7 @@
 
 #include "cmd/session.h"
 #include "kernel/attach.h"
+#include "kernel/ports.h"
 
 static const char *const modes[] = {"auto", "native", "generic", NULL}; /* enum attach_mode */
 
@@ -32,21 +33,6 @@ static const struct option_spec detach_specs[] = {
 	 .help = "where to stop listening; records stay"},
 };
 
-/* The port bitmap as it is in the kernel. */
-static int read_ports(struct session *s, struct kphi_ports *ports)
-{
-	char path[PIN_PATH];
-	uint32_t zero = 0;
-	int fd = bpf_obj_get(pin_path(&s->pin, "ports", path));
-	int err = fd < 0 ? -errno : bpf_map_lookup_elem(fd, &zero, ports);
-
-	if (fd >= 0)
-		close(fd);
-	return err ? why(&s->why, err, "%s: cannot read: %s%s%s", path, why_errno(err),
-			 why_denied(err) ? "; " : "", why_denied(err) ?: "")
-		   : 0;
-}
-
 static bool is_native(const struct kphi_ports *ports, uint32_t port)
 {
 	return ports->bits[port] & KPHI_PORT_NATIVE;
@@ -60,7 +46,7 @@ static int listen_on(struct session *s, const struct attach *c)
 
 	if (c->has_port)
 		return control_listen(&s->control, c->port, true, &s->why);
-	err = read_ports(s, &ports);
+	err = ports_read(&s->pin, &ports, &s->why);
 	for (uint32_t port = 1; !err && port < 65536; port++)
 		if (is_native(&ports, port))
 			return 0;
@@ -125,7 +111,7 @@ static int any_left(const struct attachment *a, void *context)
 static int deafen_all(struct session *s)
 {
 	struct kphi_ports ports = {0};
-	int err = read_ports(s, &ports);
+	int err = ports_read(&s->pin, &ports, &s->why);
 
 	for (uint32_t port = 1; !err && port < 65536; port++)
 		if (is_native(&ports, port))
@@ -239,7 +225,7 @@ static int net_show(struct kphi_cli *cli, struct args *args)
 		return KPHI_EXIT_USAGE;
 	exit = session_read(&s, cli);
 	if (!exit)
-		exit = session_result(&s, read_ports(&s, &ports));
+		exit = session_result(&s, ports_read(&s.pin, &ports, &s.why));
 	if (exit)
 		return exit;
 	o = out_new(stdout, cli->mode);

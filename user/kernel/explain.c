@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "kernel/drivers.h"
+
 struct device {
 	char driver[32]; /* "" if it does not say */
 	int mtu; /* 0 if it does not say */
@@ -35,29 +37,10 @@ static struct device describe(const char *name)
 	return d;
 }
 
-/* Largest MTU a driver takes for a program without multi-buffer support (x86, 4 KiB pages; docs of the eBPF
- * project). */
-static const struct {
-	const char *driver;
-	int mtu;
-} mtu_limits[] = {
-	{"mlx5_core", 3498}, {"mlx4_en", 3498},   {"virtio_net", 3506}, {"bnxt_en", 3502}, {"ixgbe", 3050},
-	{"ixgbevf", 3050},   {"i40e", 3046},      {"ice", 3046},        {"veth", 3520},    {"tun", 1500},
-	{"ena", 3498},       {"hv_netvsc", 3506}, {"igb", 3046},        {"igc", 1500},     {"mana", 3506},
-	{"atlantic", 2048},  {"gve", 2032},       {"vmxnet3", 3494},
-};
-
-static int mtu_limit(const char *driver)
-{
-	for (size_t i = 0; i < sizeof(mtu_limits) / sizeof(*mtu_limits); i++)
-		if (!strcmp(mtu_limits[i].driver, driver))
-			return mtu_limits[i].mtu;
-	return 0;
-}
-
 static int explain_size(struct why *w, int err, const char *name, const struct device *d)
 {
-	int limit = mtu_limit(d->driver);
+	const struct driver *known = driver_find(d->driver);
+	int limit = known ? (int)known->mtu : 0;
 
 	if (limit && d->mtu > limit)
 		return why(w, err,
