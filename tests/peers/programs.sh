@@ -34,14 +34,26 @@ quiet() {
 		compare "$name"
 		undisturbed "$name" "$before"
 	done
-	for name in coro2 coro3; do
-		between "$name: pings alone are punctual (standard deviation in us)" "$(was $name '.stddev_ns / 1000 | round')" 0 5000
-		is "$name: none is lost" "$(was $name .lost)" 0
-	done
+	punctual
 	is "Serf has no rhythm, and its model none" "$(was serf2 .model) $(was serf3 .model)" "exponential exponential"
 	ok "kphi check frr: agrees" eventually 10 check_frr
 	ok "kphi check bird: agrees" eventually 10 check_bird
 	ok "kphi check serf: agrees" eventually 10 check_serf
+}
+
+# Pings alone have a rhythm, and all datagrams together have none. One ping that was late on a busy machine is not meant: nine tenths of
+# the intervals are within so much.
+punctual() {
+	local name
+
+	for name in coro2 coro3; do
+		between "$name: pings alone are punctual (spread of nine tenths, us)" \
+			"$(jq '.intervals_ns | sort | (.[(length * 0.95 | floor)] - .[(length * 0.05 | floor)]) / 1000 | round' "$WORK/window-$name")" 0 5000
+	done
+	tcpdump -n -r "$WORK/cluster.pcap" --time-stamp-precision nano -w "$WORK/all.pcap" \
+		"udp dst port 5405 and src 10.9.0.2 and dst 10.9.0.1" 2> /dev/null
+	between "... while all datagrams of a node are not (standard deviation, us)" \
+		"$(python3 "$ROOT/tests/peers/wire.py" "$WORK/all.pcap" | jq '.sd_ns / 1000 | round')" 50000 10000000
 }
 
 was() { # STREAM FILTER: at the end of the minute
@@ -152,7 +164,8 @@ cluster_found() {
 	ahead
 	corosync 2
 	serf 2
-	ok "corosync and Serf: all are up again" eventually 60 all_are up coro2 coro3 serf2 serf3
+	ok "corosync: a new process is trusted at once, whatever its number" eventually 20 all_are up coro2 coro3
+	ok "Serf: both are up again" eventually 60 all_are up serf2 serf3
 }
 
 # --- VRRP: a router is whoever speaks for it --------------------------------------------------------------------------
@@ -165,20 +178,19 @@ speaker_is() { # ADDRESS STREAM...
 	done
 }
 
-handovers() { # STREAM
-	peer_field "$1" handovers
+handed_over() { # STREAM AFTER ADDRESS...: to whom, in this order
+	[ "$(events ".type == \"handover\" and .peer == \"$1\" and .seq > $2" | jq -r .speaker | xargs)" = "${*:3}" ]
 }
 
 vrrp() {
-	local after before name
+	local after name
 
 	after=$(seq_now)
-	declare -A before=([vrrp2]=$(handovers vrrp2) [vrrp3]=$(handovers vrrp3))
 	ok "keepalived: n2 speaks" speaker_is 10.9.0.2 vrrp2 vrrp3
 	send KILL keepalived-n2
 	ok "keepalived: kill -9 of the master: the backup speaks" eventually 20 speaker_is 10.9.0.3 vrrp2 vrrp3
 	for name in vrrp2 vrrp3; do
-		is "$name: that is one handover" "$(handovers $name)" $((before[$name] + 1))
+		ok "$name: that is one handover" eventually 5 handed_over $name "$after" 10.9.0.3
 	done
 	ahead chrt -f 15
 	keepalived 2 150
@@ -204,29 +216,36 @@ vrrp() {
 	ok "keepalived: and trusted when it is back" eventually 20 all_are up vrrp2 vrrp3
 }
 
-# --- corosync counts its pings ----------------------------------------------------------------------------------------
+# --- corosync: its pings have a number that is none of theirs -----------------------------------------------------------
 
-# n3's port of the switch drops everything for a while, without a carrier that goes down.
-lost_pings() {
-	local before after sent
+# A switch that drops three pings, a program that multicasts as fast as it can, and a restart: a peer that is suspected for
+# any of these would be suspected falsely, whatever the numbers of its pings do.
+corosync_is_odd() {
+	local after
 
-	before=$(peer_field coro3 lost)
 	after=$(seq_now)
-	capture_at lost n3 eth0 out
-	eventually 10 grep -q listening "$(log_of wire-lost)"
+	capture_at heard n1 eth0 in
+	capture_at sent n3 eth0 out
+	eventually 10 grep -q listening "$(log_of wire-heard)"
+	eventually 10 grep -q listening "$(log_of wire-sent)"
 	in_ns switch bridge link set dev port3 state 0
-	sleep 1.6
-	in_ns switch bridge link set dev port3 state 3
-	sent=$(pings_in "$WORK/lost.pcap")
 	sleep 1.5
-	stop wire-lost
-	between "corosync: pings that the switch dropped" "$sent" 1 10
-	is "corosync: they are counted as lost" $(($(peer_field coro3 lost) - before)) "$sent"
-	is "corosync: and two lost pings are no death" "$(suspicions coro3 "$after")" 0
+	in_ns switch bridge link set dev port3 state 3
+	start flood in_ns n2 python3 "$ROOT/tests/peers/multicast.py" 5
+	eventually 20 gone "$(pid_of flood)"
+	sleep 1
+	note "multicasts of n2: $(cat "$(log_of flood)")"
+	stop flood
+	stop wire-heard
+	stop wire-sent
+	between "corosync: pings that the switch dropped" $(($(pings sent coro3 .packets) - $(pings heard coro3 .packets))) 1 10
+	between "corosync: the largest step of a number, in a busy cluster" "$(pings heard coro2 .largest_step)" 10 32768
+	is "corosync: neither is a death" "$(suspicions coro2 "$after") $(suspicions coro3 "$after")" "0 0"
 }
 
-pings_in() {
-	tcpdump -n -r "$1" "${FILTER[coro3]}" 2> /dev/null | wc -l
+pings() { # CAPTURE STREAM FILTER
+	tcpdump -n -r "$WORK/$1.pcap" --time-stamp-precision nano -w "$WORK/pings.pcap" "${FILTER[$2]}" 2> /dev/null
+	python3 "$ROOT/tests/peers/wire.py" "$WORK/pings.pcap" knet | jq "$3"
 }
 
 # --- cross-checks: kphi is of the daemons' opinion, whichever that is -----------------------------------------------------------------------------------------------------
@@ -247,12 +266,12 @@ declare -A former=()
 streams
 unpack frr bird2 keepalived serf corosync || skip_all "a package could not be fetched, or there are no overlays here"
 stage
-watch
 capture in
 begin "chrt -f 15" "chrt -f 15"
 up
+watch
 quiet
-lost_pings
+corosync_is_odd
 cluster_deaths
 bfd_deaths frr bird
 bfd_deaths bird frr

@@ -242,9 +242,9 @@ streams
 unpack frr bird2 keepalived serf corosync || skip_all "a package could not be fetched, or there are no overlays here"
 [ "$(nproc)" -ge 2 ] || skip_all "there is one CPU: a peer cannot be kept from the observer's trouble"
 stage
-watch "priority: 0"
 begin "chrt -f 15 taskset -c 0" ""
 up
+watch "priority: 0"
 
 names_it
 trouble "frozen for 1 s, 3 times" freeze 1 3

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""wire.py CAPTURE [from NS] [until NS] [steps]
+"""wire.py CAPTURE [from NS] [until NS] [steps] [knet]
 
 What a capture of one stream (pcap with nanoseconds) says of its sender, as JSON: how many packets between the two moments
-(ns of the wall clock), mean and standard deviation of their intervals, and the largest. `largest_gap_before_until_ns` counts the
-silence before `until` as well, for a stream that ended.
+(ns of the wall clock), mean and standard deviation of their intervals, and the largest.
 
 A sender of BFD says itself how fast it sends (RFC 5880, desired min tx), and slows down to a second while its session is
 not up. So for BFD, `largest_gap_ratio` is the largest gap as a multiple of the interval announced by the packet before it, and
 `largest_gap_up_ns` the largest after a packet that said Up. With `steps`, each change of what a packet says is a line on stderr.
+
+With `knet`, `largest_step` is how far the number of a ping was from that of the one before it (the shorter way round).
 """
 import json
 import math
@@ -15,6 +16,7 @@ import struct
 import sys
 
 MAGIC_NANOSECONDS = 0xA1B23C4D
+PING_BYTES, PING_NUMBER = 26, 23
 BFD_BYTES = 24
 UP = 3
 
@@ -64,4 +66,8 @@ if heard and all(says for _, says in heard):
             if says != before[1]:
                 print(f"{stamp / 1e9:.6f} +{(stamp - before[0]) / 1e6 if before[0] else 0:.3f} ms diag {says[0]} state {says[1]} "
                       f"flags {says[2]:02x} multiplier {says[3]} tx {says[4] / 1e6} ms", file=sys.stderr)
+if "knet" in sys.argv:
+    numbers = [struct.unpack("!H", frame[-PING_BYTES + PING_NUMBER:][:2])[0] for _, frame in all_of_it]
+    steps = [(b - a) % 2**16 for a, b in zip(numbers, numbers[1:])]
+    out["largest_step"] = max((min(step, 2**16 - step) for step in steps), default=0)
 print(json.dumps(out))
