@@ -78,7 +78,8 @@ KPHI_INLINE void kphi_record_begin(struct kphi_record *r, const struct kphi_peer
 {
 	kphi_record_empty(r, peer, b);
 	kphi_sequence_begin(&r->sequence, b->sequence);
-	r->epoch = b->epoch;
+	/* The lives of who has no epoch are counted, so that whoever reads a record can tell them apart. */
+	r->epoch = b->native ? b->epoch : r->epoch + (r->state != KPHI_WAITING);
 	r->state = KPHI_UP;
 	r->since_ns = b->now_ns;
 }
