@@ -276,8 +276,8 @@ cluster_deaths
 bfd_deaths frr bird
 bfd_deaths bird frr
 bfd_goodbyes
-cluster_found
 vrrp
+cluster_found
 note "$(printf '%-8s | %-12s | %-12s | %5s | %5s | %s' "quiet" "kphi's mean" "tcpdump's" downs kphi "largest gap on the wire")"
 note "$(cat "$WORK/quiet-table")"
 note "$(printf '%-8s | %-28s | %-10s | %s' stream "what happened" "silence" "phi (model)")"
