@@ -57,19 +57,20 @@ const struct preset presets[PRESETS] = {
 				 .leave = {.value = 0, .mask = 0xff, .offset = 2, .width = 1},
 				 .min_ttl = 255},
 		},
-	/* knet's header is a version and a type; a ping goes on with node, link, clock and sequence number.
-	 * Its pings alone are regular: all datagrams together are not. */
+	/* knet's header is a version and a type; a ping goes on with node, link, clock and a number. That is
+	 * no sequence number of the pings: all links and the multicasts count with it, too, it stands still
+	 * while a link is not up, and begins anew with the process. Its pings alone are regular: all
+	 * datagrams together are not. */
 	[PRESET_COROSYNC] =
 		{
 			.name = "corosync",
-			.beat = "a knet ping of a node, not encrypted; its sequence number counts losses",
+			.beat = "a knet ping of a node, not encrypted; its number is no sequence of pings, "
+				"so losses are not counted",
 			.needs = RULE_BIT(FROM),
 			.takes = RULE_BIT(PORT) | ANYWHERE,
 			.protocol = IPPROTO_UDP,
 			.port = 5405,
-			.rule = {.match = {{.value = 0x0181, .mask = 0xffff, .offset = 0, .width = 2}},
-				 .sequence_offset = 23,
-				 .sequence_bits = 16},
+			.rule = {.match = {{.value = 0x0181, .mask = 0xffff, .offset = 0, .width = 2}}},
 		},
 	[PRESET_MEMBERLIST] =
 		{

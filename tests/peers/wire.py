@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""wire.py CAPTURE [from NS] [until NS] [steps] [knet]
+
+What a capture of one stream (pcap with nanoseconds) says of its sender, as JSON: how many packets between the two moments
+(ns of the wall clock), mean and standard deviation of their intervals, and the largest.
+
+A sender of BFD says itself how fast it sends (RFC 5880, desired min tx), and slows down to a second while its session is
+not up. So for BFD, `largest_gap_ratio` is the largest gap as a multiple of the interval announced by the packet before it, and
+`largest_gap_up_ns` the largest after a packet that said Up. With `steps`, each change of what a packet says is a line on stderr.
+
+With `knet`, `largest_step` is how far the number of a ping was from that of the one before it (the shorter way round).
+"""
+import json
+import math
+import struct
+import sys
+
+MAGIC_NANOSECONDS = 0xA1B23C4D
+PING_BYTES, PING_NUMBER = 26, 23
+BFD_BYTES = 24
+UP = 3
+
+
+def packets(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    order = "<" if struct.unpack("<I", data[:4])[0] == MAGIC_NANOSECONDS else ">"
+    if struct.unpack(order + "I", data[:4])[0] != MAGIC_NANOSECONDS:
+        sys.exit(f"{path}: not a capture with nanoseconds")
+    at = 24
+    while at + 16 <= len(data):
+        seconds, nanoseconds, captured, _ = struct.unpack(order + "IIII", data[at:at + 16])
+        at += 16 + captured
+        yield seconds * 10**9 + nanoseconds, data[at - captured:at]
+
+
+def bfd(frame):
+    """Version and diagnostic, state and flags, multiplier, desired min tx in ns; None if it is no BFD."""
+    if len(frame) < BFD_BYTES:
+        return None
+    first, second, multiplier, length, _, _, tx = struct.unpack("!BBBBIII", frame[-BFD_BYTES:-8])
+    return (first & 31, second >> 6, second & 63, multiplier, tx * 1000) if first >> 5 == 1 and length == BFD_BYTES else None
+
+
+def option(name, default):
+    return int(sys.argv[sys.argv.index(name) + 1]) if name in sys.argv else default
+
+
+begin, end = option("from", 0), option("until", 2**63)
+all_of_it = list(packets(sys.argv[1]))
+heard = [(stamp, bfd(frame)) for stamp, frame in all_of_it if begin <= stamp <= end]
+gaps = [b[0] - a[0] for a, b in zip(heard, heard[1:])]
+mean = sum(gaps) / len(gaps) if gaps else 0
+out = {
+    "packets": len(heard),
+    "mean_ns": round(mean),
+    "sd_ns": round(math.sqrt(sum((gap - mean)**2 for gap in gaps) / len(gaps))) if gaps else 0,
+    "largest_gap_ns": max(gaps, default=0),
+}
+if heard and all(says for _, says in heard):
+    ratios = [gap / says[4] for gap, (_, says) in zip(gaps, heard)]
+    out["largest_gap_ratio"] = round(max(ratios, default=0), 2)
+    out["largest_gap_up_ns"] = max((gap for gap, (_, says) in zip(gaps, heard) if says[1] == UP), default=0)
+    if "steps" in sys.argv:
+        for (stamp, says), before in zip(heard, [(0, None)] + heard):
+            if says != before[1]:
+                print(f"{stamp / 1e9:.6f} +{(stamp - before[0]) / 1e6 if before[0] else 0:.3f} ms diag {says[0]} state {says[1]} "
+                      f"flags {says[2]:02x} multiplier {says[3]} tx {says[4] / 1e6} ms", file=sys.stderr)
+if "knet" in sys.argv:
+    numbers = [struct.unpack("!H", frame[-PING_BYTES + PING_NUMBER:][:2])[0] for _, frame in all_of_it]
+    steps = [(b - a) % 2**16 for a, b in zip(numbers, numbers[1:])]
+    out["largest_step"] = max((min(step, 2**16 - step) for step in steps), default=0)
+print(json.dumps(out))
