@@ -2,8 +2,8 @@
 /*
  * Every counter of the packet path, once: the BPF program, the command line and the metrics are all made from
  * this list, so they cannot disagree. A packet that was looked at moves exactly one *outcome*; *notes* tell
- * what else an accepted beat did. UDP packets to ports that are not ours, and everything that is not UDP,
- * move nothing: foreign traffic must cost next to nothing.
+ * what else an accepted beat did. UDP packets to ports that are not ours, and packets of protocols that no
+ * rule asks for, move nothing: foreign traffic must cost next to nothing.
  */
 #ifndef KPHI_COUNTERS_H
 #define KPHI_COUNTERS_H

@@ -3,17 +3,17 @@
  * The pinned maps: names, keys, values. This page is the ABI: a hash over it names the folder in which the
  * maps are pinned, so a binary never opens maps of another layout. Times are nanoseconds of CLOCK_MONOTONIC.
  *
- *   map       kind                 one element is                          written by
- *   store     array, 1, mmap       struct kphi_store                       the loader, once
- *   peers     array, peers, mmap   struct kphi_peer: what was configured   control program, under `locks`
- *   rules     array, peers, mmap   struct kphi_rule: how it is recognised  control program, under `locks`
- *   records   array, peers, mmap   struct kphi_record: what was heard      packet path and control, under
- * `locks` windows   array, peers, mmap   uint64_t[window]: ring of intervals     packet path and control,
- * under `locks` locks     array, peers         struct kphi_lock                        packet path and
- * control ids       hash, peers          struct kphi_id -> struct kphi_slot      control program ports array,
- * 1 (a global)  struct kphi_ports                       control program counters  array, CPUs, mmap    struct
- * kphi_counters                    packet path, each CPU its own ticks     array, CPUs, mmap    struct
- * kphi_tick                        the guard's ticks, each CPU its own
+ *   map       elements        one element                             written by
+ *   store     1, mmap         struct kphi_store                       the loader, once
+ *   peers     peers, mmap     struct kphi_peer: what was configured   control program, under `locks`
+ *   rules     peers, mmap     struct kphi_rule: how it is recognised  control program, under `locks`
+ *   records   peers, mmap     struct kphi_record: what was heard      packets and control, under `locks`
+ *   windows   peers, mmap     uint64_t[window]: ring of intervals     packets and control, under `locks`
+ *   locks     peers           struct kphi_lock                        packets and control
+ *   ids       peers, a hash   struct kphi_id -> struct kphi_slot      control program
+ *   ports     1, a global     struct kphi_ports                       control program
+ *   counters  CPUs, mmap      struct kphi_counters                    packets, each CPU its own
+ *   ticks     CPUs, mmap      struct kphi_tick                        the guard's ticks, each CPU its own
  */
 #ifndef KPHI_MAPS_H
 #define KPHI_MAPS_H
@@ -80,7 +80,8 @@ struct kphi_match {
 /*
  * Where the rules of a kind look: rules that look at the same places are one shape, and cost one look-up
  * however many they are. A packet that fits rules of several shapes is the beat of the one that asks for
- * most: device before source before the number of bits.
+ * most: device before source before the number of bits; of two that ask for as much, the one with the lower
+ * number.
  */
 #define KPHI_SHAPES 15
 

@@ -375,6 +375,29 @@ static void nothing_but_a_header(void **state)
 	expect_payload(&s, vrrp, 0, NOTHING, 0, "a protocol that nobody asks for any more");
 }
 
+/* What a first look dismisses, as long as no rule asks for it. */
+static void protocols_that_are_mostly_foreign(void **state)
+{
+	static const struct rule_for kinds[] = {
+		{.source = 2, .protocol = PROTOCOL_TCP},
+		{.source = 2, .protocol = PROTOCOL_TCP, .version = 6},
+		{.source = 2, .protocol = PROTOCOL_ICMP6, .version = 6},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(kinds); i++) {
+		struct shape s = {.source = 2, .protocol = kinds[i].protocol, .bare = true};
+		uint32_t slot;
+
+		s.version = kinds[i].version ? kinds[i].version : 4;
+		expect_some(&s, NOTHING, "before");
+		slot = rule_add(&kinds[i], NULL);
+		expect_some(&s, KPHI_COUNT_beat, "asked for");
+		rule_delete(slot);
+		expect_some(&s, NOTHING, "after");
+	}
+}
+
 /* --- several buffers --- */
 
 enum { LARGE = 6000 };
@@ -448,6 +471,7 @@ int main(void)
 		IN_A_WORLD(a_session_by_its_discriminator),
 		IN_A_WORLD(other_protocols),
 		IN_A_WORLD(nothing_but_a_header),
+		IN_A_WORLD(protocols_that_are_mostly_foreign),
 		IN_A_WORLD(beyond_the_first_buffer),
 		IN_A_WORLD(a_buffer_ends_anywhere),
 	};

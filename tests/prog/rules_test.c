@@ -309,8 +309,10 @@ static void shapes_of_a_port_end_one_by_one(void **state)
 
 	(void)state;
 	elsewhere.port = 9;
-	expect_payload(&from_2, only_first, PAYLOAD, KPHI_COUNT_beat, 0, "the first shape");
+	expect_payload(&from_2, zero, PAYLOAD, KPHI_COUNT_beat, 0, "both: the lower number");
 	assert_int_equal(beats_of(a), 1);
+	expect_payload(&from_2, only_first, PAYLOAD, KPHI_COUNT_beat, 0, "the first shape");
+	assert_int_equal(beats_of(a), 2);
 	expect_payload(&from_2, only_second, PAYLOAD, KPHI_COUNT_beat, 0, "the second shape");
 	assert_int_equal(beats_of(b), 1);
 	rule_delete(a);
