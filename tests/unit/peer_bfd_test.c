@@ -184,9 +184,9 @@ static void a_goodbye_is_the_operator_s(void **state)
 			     "goodbye is believed for an hour only");
 	v.record.bfd.state = KPHI_BFD_UP;
 	v.record.bfd.flags = KPHI_BFD_DEMAND;
-	assert_explained(&v, "demand mode: it sends nothing on its own, so silence says nothing");
+	assert_explained(&v, "demand mode: packets need not come at intervals, so silence says nothing");
 	v.opinion = (struct opinion){.state = PEER_LEFT, .reason = REASON_LEFT};
-	assert_explained(&v, "demand mode: it sends nothing on its own, so silence says nothing");
+	assert_explained(&v, "demand mode: packets need not come at intervals, so silence says nothing");
 }
 
 /* The union holds something else then. */
