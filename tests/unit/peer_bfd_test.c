@@ -149,6 +149,23 @@ static void a_session_that_is_not_up_is_told(void **state)
 			     "so");
 }
 
+/* Each packet of the other is a new life, and nothing is ever learned of either. */
+static void two_sessions_of_one_source_are_told(void **state)
+{
+	struct view v = a_view();
+
+	(void)state;
+	v.record.beats = 15;
+	v.record.restarts = 7;
+	assert_explained(&v, "");
+	v.record.restarts = 8;
+	assert_explained(&v,
+			 "its discriminator changes all the time: if its source has several sessions, give "
+			 "each a peer with `discriminator`");
+	v.record.beats = 16;
+	assert_explained(&v, "");
+}
+
 static void a_goodbye_is_the_operator_s(void **state)
 {
 	struct view v = a_view();
@@ -167,9 +184,9 @@ static void a_goodbye_is_the_operator_s(void **state)
 			     "goodbye is believed for an hour only");
 	v.record.bfd.state = KPHI_BFD_UP;
 	v.record.bfd.flags = KPHI_BFD_DEMAND;
-	assert_explained(&v, "demand mode: it sends nothing on its own, so silence says nothing");
+	assert_explained(&v, "demand mode: packets need not come at intervals, so silence says nothing");
 	v.opinion = (struct opinion){.state = PEER_LEFT, .reason = REASON_LEFT};
-	assert_explained(&v, "demand mode: it sends nothing on its own, so silence says nothing");
+	assert_explained(&v, "demand mode: packets need not come at intervals, so silence says nothing");
 }
 
 /* The union holds something else then. */
@@ -302,6 +319,7 @@ int main(void)
 		cmocka_unit_test(a_silence_is_concluded_from),
 		cmocka_unit_test(nothing_is_concluded_of_no_session),
 		cmocka_unit_test(a_session_that_is_not_up_is_told),
+		cmocka_unit_test(two_sessions_of_one_source_are_told),
 		cmocka_unit_test(a_goodbye_is_the_operator_s),
 		cmocka_unit_test(who_speaks_no_bfd_is_not_read_as_such),
 		cmocka_unit_test(json_has_it_all),

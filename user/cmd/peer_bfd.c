@@ -74,7 +74,8 @@ static void explain_quiet(const struct view *v, const struct kphi_bfd *b, char *
 	format_duration(for_ns, since);
 	format_duration(said_ns, ago);
 	if (b->state != KPHI_BFD_ADMIN_DOWN)
-		snprintf(text, size, "demand mode: it sends nothing on its own, so silence says nothing");
+		snprintf(text, size,
+			 "demand mode: packets need not come at intervals, so silence says nothing");
 	else if (said_ns == for_ns)
 		snprintf(text, size, "administratively down by its own operator, who said so %s ago", ago);
 	else

@@ -12,6 +12,7 @@
 #include "io/format.h"
 
 #define PROTOCOL_VRRP 112 /* RFC 5798 */
+#define RESTARTS_MANY 8 /* that no speaker would do in half of its packets */
 
 void view_judge(struct view *v, const struct store *s, uint32_t slot, const struct threshold *suspect,
 		uint64_t now_ns)
@@ -181,10 +182,15 @@ static void explain_opinion(const struct view *v, struct sentences *s)
 /* What the packets of a rule say besides. */
 static void explain_rule(const struct view *v, struct sentences *s)
 {
+	const struct kphi_record *r = &v->record;
 	const uint8_t *speaker = view_speaker(v);
 	char address[ADDRESS_SIZE];
 
-	if (v->record.resync && v->rule.sequence_bits)
+	if (view_bfd(v) && r->restarts >= RESTARTS_MANY && r->restarts > r->beats / 2)
+		say(s,
+		    "its discriminator changes all the time: if its source has several sessions, give each "
+		    "a peer with `discriminator`");
+	if (r->resync && v->rule.sequence_bits)
 		say(s, "its sequence numbers have jumped: the next one decides whether it began anew");
 	if (speaker)
 		say(s, v->opinion.state == PEER_UP ? "%s speaks" : "%s spoke last",
