@@ -90,7 +90,9 @@ static __always_inline int record_beat(struct kphi_beat *b, uint32_t slot, uint3
 
 	if (notes)
 		record_notes(b->cpu, notes);
-	if (changed || notes & (KPHI_NOTE(restart) | KPHI_NOTE(retuned) | KPHI_NOTE(renegotiated)) ||
+	if (changed ||
+	    notes & (KPHI_NOTE(restart) | KPHI_NOTE(retuned) | KPHI_NOTE(renegotiated) |
+		     KPHI_NOTE(handover)) ||
 	    (p.peer->watched && outcome == KPHI_COUNT_beat))
 		record_hint(slot, generation);
 	return outcome;
@@ -284,16 +286,51 @@ static __always_inline void record_frame(struct xdp_md *ctx)
 
 #define SKB_HEADERS 256 /* that have to lie in one piece */
 
+/* May this packet begin with the headers of a GRE tunnel, over either IP? */
+static __always_inline int buffer_has_tunnel(const uint8_t *at)
+{
+	if (at[0] >> 4 == 4)
+		return at[9] == IPPROTO_GRE;
+	return at[0] >> 4 == 6 && (at[6] == IPPROTO_GRE || at[6] == IPPROTO_DSTOPTS);
+}
+
+/*
+ * Where IP begins on a device without Ethernet. With the first byte, but for GRE tunnels with many remote
+ * ends: they hand over their own headers first, and only the kernel's network header tells; how far that is
+ * from the first byte follows from the length of what begins there.
+ */
+static __always_inline uint32_t buffer_network(struct __sk_buff *skb, const struct frame *f)
+{
+	const uint8_t *first = frame_at(f, 0, 20);
+	uint64_t head = 0, begin = 0;
+	uint32_t length;
+
+	if (!first || !buffer_has_tunnel(first) ||
+	    bpf_skb_load_bytes_relative(skb, 0, &head, sizeof(head), BPF_HDR_START_NET))
+		return 0;
+	__builtin_memcpy(&begin, first, sizeof(begin));
+	if (begin == head)
+		return 0;
+	head = bpf_be64_to_cpu(head);
+	if (skb->protocol == bpf_htons(ETH_P_IPV6))
+		length = sizeof(struct ipv6hdr) + (head >> 16 & 0xffff);
+	else
+		length = head >> 32 & 0xffff;
+	return length < skb->len ? skb->len - length : 0;
+}
+
 /*
  * The same for a socket buffer, for the hooks behind XDP. The kernel has taken the outermost tag off; a
- * device without Ethernet (a tunnel) has an IP packet from the first byte.
+ * device without Ethernet (a tunnel) has none to begin with.
  */
 static __always_inline int record_parse(struct __sk_buff *skb, int ethernet, struct frame *f,
 					struct datagram *d)
 {
 	*d = (struct datagram){.vlan = skb->vlan_present ? skb->vlan_tci & VLAN_ID : 0};
 	*f = frame_of_buffer(skb);
-	return ethernet ? parse_frame(f, d) : parse_network(f, f->data, skb->protocol, d);
+	if (ethernet)
+		return parse_frame(f, d);
+	return parse_network(f, f->data + (buffer_network(skb, f) & OFFSET_MASK), skb->protocol, d);
 }
 
 static __always_inline int record_buffer_first(struct __sk_buff *skb, int ethernet)
@@ -341,12 +378,18 @@ __attribute__((noinline)) int record_ip_rules(struct __sk_buff *skb, uint32_t fi
 	return record_buffer_rules(skb, 0, first);
 }
 
+/* The first look at a packet that begins with IP, or with the headers of a tunnel. */
+static __always_inline int glance_ip(uint8_t *at, void *end, uint16_t proto)
+{
+	return (void *)(at + 20) <= end && !buffer_has_tunnel(at) && glance_network(at, end, proto);
+}
+
 static __always_inline void record_buffer(struct __sk_buff *skb, int ethernet)
 {
 	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
 	int first;
 
-	if (ethernet ? glance_foreign(data, end) : glance_network(data, end, skb->protocol))
+	if (ethernet ? glance_foreign(data, end) : glance_ip(data, end, skb->protocol))
 		return;
 	first = ethernet ? record_ethernet(skb) : record_ip(skb);
 	if (first && ethernet)

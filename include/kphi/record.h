@@ -282,8 +282,10 @@ KPHI_INLINE enum kphi_counter kphi_record_take(struct kphi_record *r, const stru
 		}
 		return KPHI_COUNT_beat;
 	}
+	/* One that is said again and again, as AdminDown is, began when it was said first. */
+	if (r->state != KPHI_LEFT || b->type != KPHI_WIRE_LEAVE)
+		r->since_ns = b->now_ns;
 	r->state = b->type == KPHI_WIRE_LEAVE ? KPHI_LEFT : KPHI_DOWN;
-	r->since_ns = b->now_ns;
 	return b->type == KPHI_WIRE_LEAVE ? KPHI_COUNT_leave : KPHI_COUNT_down;
 }
 

@@ -186,12 +186,13 @@ static struct opinion of_the_host(const struct packet *p)
 		return (struct opinion){NOTHING, -1};
 	if (parsed.fragment)
 		return (struct opinion){KPHI_COUNT_fragment, -1};
+	if (for_natives && parsed.native == TAKEN && known)
+		return (struct opinion){TAKEN, (int)native};
 	if (parsed.rule >= 0)
 		return (struct opinion){(int)parsed.ruled,
 					parsed.ruled == TAKEN ? (int)native + 1 + parsed.rule : -1};
 	if (for_natives)
-		return (struct opinion){(int)parsed.native,
-					parsed.native == TAKEN && known ? (int)native : -1};
+		return (struct opinion){(int)parsed.native, -1};
 	return (struct opinion){KPHI_COUNT_no_rule, -1};
 }
 

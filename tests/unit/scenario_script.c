@@ -123,8 +123,8 @@ static const char *read_consumer(struct script *s, const struct line *l)
 }
 
 /* peer NAME [xN] interval D [real D] [model M] [jitter P%] [phase D] [cpu N] [dev N] [pause D] [min_std D]
- * [cap D] [rule [sequence BITS] | any_source | bfd [local_rx D]] [absent]; `interval 0s`: it learns it. With xN they are
- * NAME1 to NAMEN, spread evenly over the interval. */
+ * [cap D] [rule [sequence BITS] | any_source | bfd [local_rx D]] [absent]; `interval 0s`: it learns it. With
+ * xN they are NAME1 to NAMEN, spread evenly over the interval. */
 static const char *read_peer(struct script *s, const struct line *l)
 {
 	uint32_t count = l->word[2][0] == 'x' ? (uint32_t)strtoul(l->word[2] + 1, NULL, 10) : 0;

@@ -60,7 +60,7 @@ static struct packet packet_of(const struct world *w, const struct sim_peer *p, 
 	struct kphi_beat *b = &packet.beat;
 
 	if (spec->any_source)
-		b->speaker[1] = p->speaker;
+		b->speaker[1] = p->speaker + 1; /* 0 is nobody */
 	if (!spec->bfd)
 		return packet;
 	b->decoder = KPHI_DECODER_BFD;
