@@ -200,11 +200,6 @@ serf_members() {
 	in_ns "n$1" /usr/bin/serf members -format json
 }
 
-# serf_status N OTHER
-serf_status() {
-	serf_members "$1" | jq -r --arg name "n$2" '.members[] | select(.name == $name).status'
-}
-
 # serf_failures N NAME: how often node n$N declared that member failed
 serf_failures() {
 	grep -c "EventMemberFailed: $2 " "$(log_of "serf-n$1")" || true

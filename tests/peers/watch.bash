@@ -139,13 +139,13 @@ keepalived_settled() {
 	done
 }
 
-# up [WORDS]: each program, as its observer sees it
+# up: each program, as its observer sees it
 up() {
-	ok "FRR: the sessions are up${1-}" eventually 30 sessions_up frr
-	ok "BIRD: the sessions are up${1-}" eventually 30 sessions_up bird
-	ok "Serf: three members${1-}" eventually 60 serf_joined
-	ok "corosync: three members${1-}" eventually 30 corosync_joined
-	ok "keepalived: n2 is the master${1-}" eventually 30 keepalived_settled
+	ok "FRR: the sessions are up" eventually 30 sessions_up frr
+	ok "BIRD: the sessions are up" eventually 30 sessions_up bird
+	ok "Serf: three members" eventually 60 serf_joined
+	ok "corosync: three members" eventually 30 corosync_joined
+	ok "keepalived: n2 is the master" eventually 30 keepalived_settled
 }
 
 # --- the daemon -------------------------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ told() {
 	[ "$(events "$2" | wc -l)" -ge "$1" ]
 }
 
-# seq: the number of the last event; `.seq > $(seq)` are those from now on
+# The number of the last event: those with a higher one are from now on.
 seq_now() {
 	events true | tail -n 1 | jq .seq
 }
@@ -200,16 +200,6 @@ all_are() { # STATE STREAM...
 	states=$(kphi -j peer show | jq -c '[.[] | {(.name): .state}] | add')
 	for name in "${@:2}"; do
 		[ "$(jq -r ".$name" <<< "$states")" = "$1" ] || return 1
-	done
-}
-
-# samples_reach N STREAM...
-samples_reach() {
-	local name samples
-
-	samples=$(kphi -j peer show | jq -c '[.[] | {(.name): .samples}] | add')
-	for name in "${@:2}"; do
-		[ "$(jq ".$name" <<< "$samples")" -ge "$1" ] || return 1
 	done
 }
 

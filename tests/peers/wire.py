@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""wire.py CAPTURE [from NS] [until NS] [steps] [knet]
+"""wire.py CAPTURE [from NS] [until NS] [knet]
 
 What a capture of one stream (pcap with nanoseconds) says of its sender, as JSON: how many packets between the two moments
 (ns of the wall clock), mean and standard deviation of their intervals, and the largest.
 
 A sender of BFD says itself how fast it sends (RFC 5880, desired min tx), and slows down to a second while its session is
 not up. So for BFD, `largest_gap_ratio` is the largest gap as a multiple of the interval announced by the packet before it, and
-`largest_gap_up_ns` the largest after a packet that said Up. With `steps`, each change of what a packet says is a line on stderr.
+`largest_gap_up_ns` the largest after a packet that said Up.
 
 With `knet`, `largest_step` is how far the number of a ping was from that of the one before it (the shorter way round).
 """
@@ -35,11 +35,11 @@ def packets(path):
 
 
 def bfd(frame):
-    """Version and diagnostic, state and flags, multiplier, desired min tx in ns; None if it is no BFD."""
+    """State and desired min tx in ns; None if it is no BFD."""
     if len(frame) < BFD_BYTES:
         return None
-    first, second, multiplier, length, _, _, tx = struct.unpack("!BBBBIII", frame[-BFD_BYTES:-8])
-    return (first & 31, second >> 6, second & 63, multiplier, tx * 1000) if first >> 5 == 1 and length == BFD_BYTES else None
+    first, second, _, length, _, _, tx = struct.unpack("!BBBBIII", frame[-BFD_BYTES:-8])
+    return (second >> 6, tx * 1000) if first >> 5 == 1 and length == BFD_BYTES else None
 
 
 def option(name, default):
@@ -58,14 +58,9 @@ out = {
     "largest_gap_ns": max(gaps, default=0),
 }
 if heard and all(says for _, says in heard):
-    ratios = [gap / says[4] for gap, (_, says) in zip(gaps, heard)]
+    ratios = [gap / says[1] for gap, (_, says) in zip(gaps, heard)]
     out["largest_gap_ratio"] = round(max(ratios, default=0), 2)
-    out["largest_gap_up_ns"] = max((gap for gap, (_, says) in zip(gaps, heard) if says[1] == UP), default=0)
-    if "steps" in sys.argv:
-        for (stamp, says), before in zip(heard, [(0, None)] + heard):
-            if says != before[1]:
-                print(f"{stamp / 1e9:.6f} +{(stamp - before[0]) / 1e6 if before[0] else 0:.3f} ms diag {says[0]} state {says[1]} "
-                      f"flags {says[2]:02x} multiplier {says[3]} tx {says[4] / 1e6} ms", file=sys.stderr)
+    out["largest_gap_up_ns"] = max((gap for gap, (_, says) in zip(gaps, heard) if says[0] == UP), default=0)
 if "knet" in sys.argv:
     numbers = [struct.unpack("!H", frame[-PING_BYTES + PING_NUMBER:][:2])[0] for _, frame in all_of_it]
     steps = [(b - a) % 2**16 for a, b in zip(numbers, numbers[1:])]
