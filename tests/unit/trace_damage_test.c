@@ -410,7 +410,7 @@ static void noise(void **state)
 
 		size += put_peer(bytes + size, 1, "b");
 		for (size_t k = 0; k < most; k++)
-			bytes[size + k] = (uint8_t)(random_bits(&random) & random_bits(&random));
+			bytes[size + k] = (uint8_t)random_magnitude(&random, 8);
 		errors += error_of((uint32_t)random_below(&random, 40), bytes, size + most) != 0;
 	}
 	assert_in_range(errors, 1, rounds);

@@ -107,7 +107,7 @@ static int summarise(struct trace *t, struct summary *s)
 
 	progress_begin(&progress, "reading", trace_size(t));
 	while ((got = trace_next(t, &peer, &beat)) > 0) {
-		if (make_room(s, trace_peers(t)))
+		if (make_room(s, trace_peers(t)) || peer >= s->room)
 			break;
 		count(&s->peers[peer], beat.now_ns);
 		count(&s->all, beat.now_ns);
@@ -181,7 +181,7 @@ static int say_summary(struct kphi_cli *cli, const char *path, const struct trac
 	out_bool(o, "ended", NULL, trace_ended(t));
 	out_string(o, "end", "end", ending(t, text, sizeof(text)));
 	out_open_table(o, "peers");
-	for (uint32_t i = 0; i < trace_peers(t); i++)
+	for (uint32_t i = 0; i < trace_peers(t) && i < s->room; i++)
 		put_peer(o, t, trace_peer(t, i), &s->peers[i]);
 	out_close_table(o);
 	out_close_object(o);

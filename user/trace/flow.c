@@ -2,6 +2,7 @@
 #include "trace/flow.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,17 +164,19 @@ static int check_something(struct flow *f)
 		return 0;
 	if (f->arrivals)
 		return flow_wrong(f, -ENODATA, f->from,
-				  "none of its %llu arrivals is a native beat, and only those can be written "
+				  "none of its %" PRIu64
+				  " arrivals is a native beat, and only those can be written "
 				  "as packets",
-				  (unsigned long long)f->arrivals);
+				  f->arrivals);
 	if (f->options.only)
 		return flow_wrong(f, -ENODATA, f->from, "there is no arrival of a peer " QUOTED,
 				  f->options.only);
 	if (f->foreign || f->refused)
 		return flow_wrong(f, -ENODATA, f->from,
-				  "none of its %llu packets is a beat of a kind that was asked for. `proto` "
+				  "none of its %" PRIu64
+				  " packets is a beat of a kind that was asked for. `proto` "
 				  "and the words that go with it choose others",
-				  (unsigned long long)(f->foreign + f->refused));
+				  f->foreign + f->refused);
 	return flow_wrong(f, -ENODATA, f->from, "there is no arrival in it");
 }
 

@@ -126,7 +126,7 @@ static int csv_row(struct flow *f, struct csv *c, char *const fields[CSV_FIELDS]
 
 static int csv_rows(struct flow *f, struct csv *c)
 {
-	char *fields[CSV_FIELDS];
+	char none[] = "", *fields[CSV_FIELDS] = {none, none, none, none};
 	int got, n, err = 0;
 
 	while (!err && (got = input_line(f, c->in)) != 0) {

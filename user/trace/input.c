@@ -11,23 +11,28 @@
 
 #define BUFFER (64U << 10)
 
+static int open_from(const struct flow *f)
+{
+	return strcmp(f->from, "-") ? open(f->from, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
+}
+
 struct input *input_open(struct flow *f)
 {
-	struct input *in = calloc(1, sizeof(*in));
-	int fd = strcmp(f->from, "-") ? open(f->from, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
-	int err = fd < 0 ? errno : ENOMEM;
+	int fd = open_from(f), err = fd < 0 ? errno : ENOMEM;
+	gzFile file = fd < 0 ? NULL : gzdopen(fd, "rb");
+	struct input *in = file ? calloc(1, sizeof(*in)) : NULL;
 
-	if (in && fd >= 0)
-		in->file = gzdopen(fd, "rb");
-	if (!in || !in->file) {
-		if (fd >= 0)
-			close(fd);
-		free(in);
-		flow_wrong(f, -err, f->from, "cannot be read: %s", strerror(err));
-		return NULL;
+	if (in) {
+		in->file = file;
+		gzbuffer(file, BUFFER);
+		return in;
 	}
-	gzbuffer(in->file, BUFFER);
-	return in;
+	if (file)
+		gzclose(file);
+	else if (fd >= 0)
+		close(fd);
+	flow_wrong(f, -err, f->from, "cannot be read: %s", strerror(err));
+	return NULL;
 }
 
 void input_close(struct input *in)

@@ -40,7 +40,9 @@ static int grow(struct keys *k)
 	for (uint32_t i = 0; i < larger.count; i++)
 		*place(&larger, &larger.keys[i]) = i + 1;
 	free(k->table);
-	*k = larger;
+	k->keys = larger.keys;
+	k->table = larger.table;
+	k->room = larger.room;
 	return 0;
 }
 

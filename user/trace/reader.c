@@ -15,6 +15,7 @@
 
 #include "io/parse.h"
 #include "trace/codec.h"
+#include "trace/roster.h"
 
 #define BUFFER_BYTES   (256U << 10) /* holds any block, whose head may be anywhere in it */
 #define CANDIDATES_MAX 1000 /* how often something behind a damage may look like a block and be none */
@@ -34,8 +35,7 @@ struct trace {
 	uint8_t *buffer, *begin, *end; /* `begin`: of what was not taken yet */
 	const uint8_t *at, *block_end; /* entries */
 	struct codec codec;
-	struct trace_peer **peers;
-	uint32_t room; /* of peers */
+	struct roster peers;
 	struct trace_start start;
 	const char *name;
 	char why[WHY_SIZE];
@@ -276,27 +276,9 @@ static int bad_entry(struct trace *t)
 
 static int add_peer(struct trace *t, const struct trace_peer *peer)
 {
-	uint32_t number = t->codec.count;
+	int err = roster_add(&t->peers, peer);
 
-	if (number >= KPHI_PEERS_MAX)
-		return -EBADMSG;
-	if (number == t->room) {
-		uint32_t room = t->room ? 2 * t->room : 16;
-		struct trace_peer **peers = reallocarray(t->peers, room, sizeof(*peers));
-
-		if (!peers)
-			return -ENOMEM;
-		t->peers = peers;
-		t->room = room;
-	}
-	t->peers[number] = malloc(sizeof(*peer));
-	if (!t->peers[number])
-		return -ENOMEM;
-	*t->peers[number] = *peer;
-	if (!codec_add(&t->codec, peer->settings.interval_ns))
-		return 0;
-	free(t->peers[number]);
-	return -ENOMEM;
+	return err ? err : codec_add(&t->codec, peer->settings.interval_ns);
 }
 
 /* A number is new, and the next one, or comes again behind a key, with the description that it had. */
@@ -312,7 +294,7 @@ static int get_peer(struct trace *t)
 	if (number == t->codec.count)
 		return add_peer(t, &peer);
 	if (number > t->codec.count || t->codec.peers[number].heard ||
-	    memcmp(t->peers[number], &peer, sizeof(peer)) != 0)
+	    memcmp(roster_peer(&t->peers, (uint32_t)number), &peer, sizeof(peer)) != 0)
 		return -EBADMSG;
 	codec_restart_peer(&t->codec, (uint32_t)number, peer.settings.interval_ns);
 	return 0;
@@ -388,7 +370,7 @@ uint32_t trace_peers(const struct trace *t)
 
 const struct trace_peer *trace_peer(const struct trace *t, uint32_t peer)
 {
-	return t->peers[peer];
+	return roster_peer(&t->peers, peer);
 }
 
 const char *trace_why(const struct trace *t)
@@ -425,9 +407,7 @@ void trace_close(struct trace *t)
 {
 	if (!t)
 		return;
-	for (uint32_t i = 0; i < t->codec.count; i++)
-		free(t->peers[i]);
-	free(t->peers);
+	roster_free(&t->peers);
 	codec_free(&t->codec);
 	free(t->buffer);
 	close(t->fd);

@@ -5,8 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/format.h"
 #include "trace/flow.h"
 #include "trace/writer.h"
+
+#define US_NS UINT64_C(1000)
+#define MS_NS UINT64_C(1000000)
 
 static int sink_failed(struct flow *f, int err)
 {
@@ -61,29 +65,48 @@ const struct sink_kind sink_trace = {trace_begin, trace_peer_add, trace_arrival,
 
 /* --- text --- */
 
+#define CASSANDRA_RING 1000
+
 /* What a text keeps of each peer. */
 struct text_peer {
 	char name[KPHI_NAME_SIZE];
 	uint64_t last_ns;
+	uint64_t intervals; /* Cassandra: that went into its ring */
 	bool heard;
-	uint64_t *ring; /* Cassandra: the last intervals, CASSANDRA_RING of them */
-	uint64_t intervals; /* that it has seen */
+	uint64_t ring[]; /* Cassandra: CASSANDRA_RING of them */
 };
 
 struct text {
-	struct text_peer *peers;
-	uint32_t count, room;
+	char *peers; /* of `stride` bytes each */
+	size_t stride;
+	uint32_t room;
 };
+
+static struct text_peer *peer_of(const struct flow *f, uint32_t number)
+{
+	const struct text *t = f->sink;
+
+	return (struct text_peer *)(t->peers + number * t->stride);
+}
+
+static int text_begin_with(struct flow *f, uint32_t ring)
+{
+	struct text *t;
+	int err = flow_open_stream(f);
+
+	if (err)
+		return err;
+	t = f->sink = calloc(1, sizeof(*t));
+	if (!t)
+		return sink_failed(f, -ENOMEM);
+	t->stride = sizeof(struct text_peer) + ring * sizeof(uint64_t);
+	return 0;
+}
 
 static int text_begin(struct flow *f, const struct trace_start *start)
 {
-	int err = flow_open_stream(f);
-
 	(void)start;
-	if (err)
-		return err;
-	f->sink = calloc(1, sizeof(struct text));
-	return f->sink ? 0 : sink_failed(f, -ENOMEM);
+	return text_begin_with(f, 0);
 }
 
 static int text_peer_add(struct flow *f, uint32_t number, const struct trace_peer *peer)
@@ -92,16 +115,15 @@ static int text_peer_add(struct flow *f, uint32_t number, const struct trace_pee
 
 	if (number == t->room) {
 		uint32_t room = t->room ? 2 * t->room : 16;
-		struct text_peer *peers = reallocarray(t->peers, room, sizeof(*peers));
+		char *peers = reallocarray(t->peers, room, t->stride);
 
 		if (!peers)
 			return sink_failed(f, -ENOMEM);
 		t->peers = peers;
 		t->room = room;
 	}
-	t->peers[number] = (struct text_peer){.last_ns = 0};
-	memcpy(t->peers[number].name, peer->settings.name, sizeof(t->peers[number].name));
-	t->count = number + 1;
+	memset(peer_of(f, number), 0, t->stride);
+	memcpy(peer_of(f, number)->name, peer->settings.name, KPHI_NAME_SIZE);
 	return 0;
 }
 
@@ -118,8 +140,6 @@ static void text_free(struct flow *f)
 {
 	struct text *t = f->sink;
 
-	for (uint32_t i = 0; i < t->count; i++)
-		free(t->peers[i].ring);
 	free(t->peers);
 	free(t);
 	if (f->stream)
@@ -162,9 +182,7 @@ static int csv_begin(struct flow *f, const struct trace_start *start)
 
 static int csv_arrival(struct flow *f, uint32_t number, const struct kphi_beat *beat)
 {
-	const struct text *t = f->sink;
-
-	csv_name(f->stream, t->peers[number].name);
+	csv_name(f->stream, peer_of(f, number)->name);
 	fprintf(f->stream, ",%" PRIu64 ",", beat->now_ns);
 	if (beat->sequence_bits)
 		fprintf(f->stream, "%" PRIu64, beat->sequence);
@@ -188,22 +206,18 @@ static int gaps_peer(struct flow *f, uint32_t number, const struct trace_peer *p
 /* Exactly: with as many decimals as it takes. */
 static void put_gap(FILE *to, uint64_t gap_ns, uint64_t unit_ns)
 {
-	uint64_t rest = gap_ns % unit_ns;
+	char decimals[FORMAT_SIZE];
+	int length = snprintf(decimals, sizeof(decimals), "%0*" PRIu64, unit_ns == US_NS ? 3 : 6,
+			      gap_ns % unit_ns);
 
-	fprintf(to, "%" PRIu64, gap_ns / unit_ns);
-	if (rest)
-		putc('.', to);
-	while (rest) {
-		unit_ns /= 10;
-		putc((char)('0' + rest / unit_ns), to);
-		rest %= unit_ns;
-	}
-	putc('\n', to);
+	while (length && decimals[length - 1] == '0')
+		length--;
+	fprintf(to, "%" PRIu64 "%s%.*s\n", gap_ns / unit_ns, length ? "." : "", length, decimals);
 }
 
 static int gaps_arrival(struct flow *f, const struct kphi_beat *beat, uint64_t unit_ns)
 {
-	struct text_peer *p = ((struct text *)f->sink)->peers;
+	struct text_peer *p = peer_of(f, 0);
 
 	if (p->heard && beat->now_ns < p->last_ns)
 		return flow_wrong(f, -EINVAL, f->from,
@@ -220,13 +234,13 @@ static int gaps_arrival(struct flow *f, const struct kphi_beat *beat, uint64_t u
 static int gaps_us_arrival(struct flow *f, uint32_t number, const struct kphi_beat *beat)
 {
 	(void)number;
-	return gaps_arrival(f, beat, 1000);
+	return gaps_arrival(f, beat, US_NS);
 }
 
 static int gaps_ms_arrival(struct flow *f, uint32_t number, const struct kphi_beat *beat)
 {
 	(void)number;
-	return gaps_arrival(f, beat, 1000000);
+	return gaps_arrival(f, beat, MS_NS);
 }
 
 const struct sink_kind sink_gaps_us = {text_begin, gaps_peer, gaps_us_arrival, NULL, text_end, text_free};
@@ -234,23 +248,17 @@ const struct sink_kind sink_gaps_ms = {text_begin, gaps_peer, gaps_ms_arrival, N
 
 /* --- Cassandra's FailureDetector.dumpInterArrivalTimes() --- */
 
-#define CASSANDRA_RING 1000
 #define CASSANDRA_LINE "-----------------------------------------------------------------------" /* 71 */
 
-static int cassandra_peer(struct flow *f, uint32_t number, const struct trace_peer *peer)
+static int cassandra_begin(struct flow *f, const struct trace_start *start)
 {
-	int err = text_peer_add(f, number, peer);
-	struct text_peer *p = &((struct text *)f->sink)->peers[number];
-
-	if (err)
-		return err;
-	p->ring = calloc(CASSANDRA_RING, sizeof(*p->ring));
-	return p->ring ? 0 : sink_failed(f, -ENOMEM);
+	(void)start;
+	return text_begin_with(f, CASSANDRA_RING);
 }
 
 static int cassandra_arrival(struct flow *f, uint32_t number, const struct kphi_beat *beat)
 {
-	struct text_peer *p = &((struct text *)f->sink)->peers[number];
+	struct text_peer *p = peer_of(f, number);
 
 	if (p->heard && beat->now_ns > p->last_ns)
 		p->ring[p->intervals++ % CASSANDRA_RING] = beat->now_ns - p->last_ns;
@@ -262,18 +270,18 @@ static int cassandra_arrival(struct flow *f, uint32_t number, const struct kphi_
 
 static int cassandra_end(struct flow *f)
 {
-	const struct text *t = f->sink;
-
 	fputs(CASSANDRA_LINE, f->stream);
-	for (uint32_t i = 0; i < t->count; i++) {
-		fprintf(f->stream, "%s : [", t->peers[i].name);
+	for (uint32_t i = 0; i < f->sunk; i++) {
+		const struct text_peer *p = peer_of(f, i);
+
+		fprintf(f->stream, "%s : [", p->name);
 		for (int k = 0; k < CASSANDRA_RING; k++)
-			fprintf(f->stream, "%s%" PRIu64, k ? ", " : "", t->peers[i].ring[k]);
+			fprintf(f->stream, "%s%" PRIu64, k ? ", " : "", p->ring[k]);
 		fputs("]\n", f->stream);
 	}
 	fputs(CASSANDRA_LINE, f->stream);
 	return text_end(f);
 }
 
-const struct sink_kind sink_cassandra = {text_begin, cassandra_peer, cassandra_arrival,
-					 NULL,       cassandra_end,  text_free};
+const struct sink_kind sink_cassandra = {cassandra_begin, text_peer_add, cassandra_arrival, NULL,
+					 cassandra_end,   text_free};

@@ -5,6 +5,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <net/ethernet.h>
 #include <netinet/ip.h>
 #include <netinet/udp.h>
@@ -142,8 +143,8 @@ static int packets_arrival(struct flow *f, uint32_t number, const struct kphi_be
 	}
 	if (at_ns / NS_PER_SECOND > UINT32_MAX)
 		return flow_wrong(f, -ERANGE, f->from,
-				  "arrival %llu is too late for a capture, whose seconds end in 2106",
-				  (unsigned long long)f->arrivals);
+				  "arrival %" PRIu64 " is too late for a capture, whose seconds end in 2106",
+				  f->arrivals);
 	h.ts.tv_sec = (time_t)(at_ns / NS_PER_SECOND);
 	h.ts.tv_usec = (suseconds_t)(at_ns % NS_PER_SECOND);
 	put_headers(&frame, number);

@@ -12,6 +12,7 @@
 
 #include "io/parse.h"
 #include "trace/codec.h"
+#include "trace/roster.h"
 
 #define BLOCK_BYTES (64U << 10) /* of entries, after which a block ends by itself */
 #define KEY_BYTES   (16U << 20) /* of entries from one key to the next, or ... */
@@ -22,8 +23,7 @@ struct trace_writer {
 	int error; /* what failed first; 0: nothing yet */
 	uint64_t bytes; /* handed to the kernel */
 	struct codec codec;
-	struct trace_peer **peers;
-	uint32_t room; /* of peers */
+	struct roster peers;
 	uint32_t number; /* of the block */
 	uint32_t arrivals; /* in the block */
 	uint32_t flags;
@@ -152,7 +152,7 @@ static int entry_added(struct trace_writer *w, size_t size)
 static int put_peer(struct trace_writer *w, uint32_t number)
 {
 	uint8_t description[TRACE_ENTRY_MAX], *to = entries(w) + w->length, *at = to;
-	size_t size = describe_put(description, w->peers[number]);
+	size_t size = describe_put(description, roster_peer(&w->peers, number));
 
 	*at++ = TRACE_PEER << 4 | 3 << 2;
 	at = codec_put_varint(at, number);
@@ -172,7 +172,7 @@ static int put_key(struct trace_writer *w)
 	w->since_key = w->key_bytes = 0;
 	codec_restart(&w->codec);
 	for (uint32_t i = 0; i < w->codec.count && !err; i++) {
-		codec_restart_peer(&w->codec, i, w->peers[i]->settings.interval_ns);
+		codec_restart_peer(&w->codec, i, roster_peer(&w->peers, i)->settings.interval_ns);
 		err = put_peer(w, i);
 	}
 	return err;
@@ -185,39 +185,15 @@ static bool key_is_due(const struct trace_writer *w)
 
 /* --- entries --- */
 
-static int make_room(struct trace_writer *w)
-{
-	uint32_t room = w->room ? 2 * w->room : 16;
-	struct trace_peer **peers;
-
-	if (w->codec.count < w->room)
-		return 0;
-	peers = reallocarray(w->peers, room, sizeof(*peers));
-	if (!peers)
-		return -ENOMEM;
-	w->peers = peers;
-	w->room = room;
-	return 0;
-}
-
 int64_t trace_add_peer(struct trace_writer *w, const struct trace_peer *peer)
 {
-	uint32_t number = w->codec.count;
-	struct trace_peer *copy;
-	int err;
+	uint32_t number = w->peers.count;
+	int err = w->error ? w->error : roster_add(&w->peers, peer);
 
-	if (w->error)
-		return w->error;
-	if (number >= KPHI_PEERS_MAX)
-		return -ENOSPC;
-	copy = make_room(w) ? NULL : malloc(sizeof(*copy));
-	if (!copy || codec_add(&w->codec, peer->settings.interval_ns)) {
-		free(copy);
-		return -ENOMEM;
-	}
-	*copy = *peer;
-	w->peers[number] = copy;
-	err = put_peer(w, number);
+	/* Without memory for both halves of it, there is no peer: later ones would have other numbers. */
+	if (!err && codec_add(&w->codec, peer->settings.interval_ns))
+		err = w->error = -ENOMEM;
+	err = err ? err : put_peer(w, number);
 	return err ? err : (int64_t)number;
 }
 
@@ -259,9 +235,7 @@ void trace_abandon(struct trace_writer *w)
 {
 	if (!w)
 		return;
-	for (uint32_t i = 0; i < w->codec.count; i++)
-		free(w->peers[i]);
-	free(w->peers);
+	roster_free(&w->peers);
 	codec_free(&w->codec);
 	free(w->block);
 	close(w->fd);
