@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A sum of tails, in logarithms: term k is L(k) = -log10 P(k) + phi_normal(z(k)), and the sum is folded two at
- * a time by -log10(10^-a + 10^-b) = min(a, b) - log10(1 + 10^-|a - b|).
+ * A sum of tails, in logarithms: term k is L(k) = -log10 P(k) + phi_normal(z(k)), and the sum is folded two
+ * at a time by -log10(10^-a + 10^-b) = min(a, b) - log10(1 + 10^-|a - b|).
  *
  * Phi never falls. Every L(k) is non-decreasing in t, and the fold is non-decreasing in both arguments, for
  * its table changes by at most one unit when |a - b| does. The sum is folded from its far end: all terms from
  * K on stand as one, T(K) = -log10 P(at least K lost) = -log10 (p q^(K-1)), which takes their Q for 1; then
- * K - 1, K - 2, and so on down to 0. K depends on t, but only rises with it, and then T(K) becomes the fold of
- * L(K), which is T(K) - log10(1 - q) or more, and T(K + 1), which is T(K) - log10 q. The fold of these two is
- * not less than T(K) if the fold of -log10(1 - q) and -log10 q is not less than 0, since folding does not care
- * where zero is; loss_curve_fit() sees to that. And the walk down ends early only where the rest of the terms
- * would not change one bit: L is convex in k, for z is convex in k, and phi_normal convex and non-decreasing;
- * so once a term is more than ten decades above the sum, and rising, so are the ones below it.
+ * K - 1, K - 2, and so on down to 0. K depends on t, but only rises with it, and then T(K) becomes the fold
+ * of L(K), which is T(K) - log10(1 - q) or more, and T(K + 1), which is T(K) - log10 q. The fold of these two
+ * is not less than T(K) if the fold of -log10(1 - q) and -log10 q is not less than 0, since folding does not
+ * care where zero is; loss_curve_fit() sees to that. And the walk down ends early only where the rest of the
+ * terms would not change one bit: L is convex in k, for z is convex in k, and phi_normal convex and
+ * non-decreasing; so once a term is more than ten decades above the sum, and rising, so are the ones below
+ * it.
  *
  * It would take ever more terms as the silence grows, but for this: F(t), the sum of q^k P(k + 1 intervals
  * take longer than t), satisfies the renewal equation F(t) = Q(t) + q E F(t - X), whose solution is a sum of
@@ -38,6 +39,10 @@
 
 /* So many terms behind the greatest one are told apart. */
 #define TERMS_BEHIND 64
+
+/* The prior of q: so many losses; and more than this say nothing new about it. */
+#define PRIOR_LOSSES  8
+#define LOST_EVER_MAX 1000
 
 /* Nothing is gained by telling less than a millionth. */
 #define RATIO_LOG2 20
@@ -83,8 +88,10 @@ static inline q32_t fold_gain(q32_t w)
 		return 0;
 	distance = (10ULL << 60) - 1 - (w << 28);
 	node = &logistic_nodes[distance >> 54];
-	return (node[0].value + hermite_rise(distance << 10, node[1].value - node[0].value, node[0].rise, node[1].rise) +
-		(1U << 27)) >> 28;
+	return (node[0].value +
+		hermite_rise(distance << 10, node[1].value - node[0].value, node[0].rise, node[1].rise) +
+		(1U << 27)) >>
+	       28;
 }
 
 /* -log10(10^-a + 10^-b), but not below 0. */
@@ -133,8 +140,8 @@ static inline uint64_t term(const struct loss_curve *c, u128 t_q64, uint64_t k)
 
 /*
  * K, from which all terms are one. First where z < -7, Q being 1 to phi_normal(): z = -7 is a quadratic in
- * sqrt(k + 1). Or where T(K) is ten decades above phi, which it is by 11 decades beyond its line. If that is too
- * far, phi becomes less than it should be.
+ * sqrt(k + 1). Or where T(K) is ten decades above phi, which it is by 11 decades beyond its line. If that is
+ * too far, phi becomes less than it should be.
  */
 static uint64_t last_term(const struct loss_curve *c, u128 t_q64)
 {
@@ -198,6 +205,25 @@ q32_t phi_loss(const struct loss_curve *c, uint64_t silence_ns)
 	decades = (t_q64 >> 64) * c->slope_q60 + mul_high((uint64_t)t_q64, c->slope_q60);
 	decades = (decades >> (60 - 32)) + phi;
 	return decades < PHI_MAX ? (q32_t)decades : PHI_MAX;
+}
+
+/* --- learning
+ * -------------------------------------------------------------------------------------------------- */
+
+void loss_process_learn(struct loss_process *process, const struct loss_counts *counts)
+{
+	uint64_t ever = counts->lost_ever < LOST_EVER_MAX ? counts->lost_ever : LOST_EVER_MAX;
+
+	process->lost = counts->runs + 1;
+	process->beats = counts->beats + 2;
+	/* All three terms of q over 5 (ever + 1) beats. */
+	process->losses = 5 * (ever + 1) * process->beats * (counts->lost + PRIOR_LOSSES);
+	process->again = 5 * (ever + 1) * process->beats * (counts->lost - counts->runs) +
+			 5 * (ever + 1) * process->lost * PRIOR_LOSSES + ever * process->beats * PRIOR_LOSSES;
+	if (LOSS_AGAIN_MAX_OF * process->again > LOSS_AGAIN_MAX * process->losses) {
+		process->again = LOSS_AGAIN_MAX;
+		process->losses = LOSS_AGAIN_MAX_OF;
+	}
 }
 
 /* --- making the curve
@@ -268,7 +294,8 @@ void loss_curve_fit(struct loss_curve *c, uint64_t n, uint64_t sum_ns, uint64_t 
 /* --- the inverse
  * ----------------------------------------------------------------------------------------------- */
 
-/* A silence whose phi is below the threshold, and one whose is not; and by how much, or what stands for it. */
+/* A silence whose phi is below the threshold, and one whose is not; and by how much, or what stands for it.
+ */
 struct bracket {
 	uint64_t below_ns, reached_ns;
 	q32_t short_by, over_by;
@@ -333,9 +360,9 @@ static bool find_bracket(const struct loss_curve *c, q32_t threshold, struct bra
 }
 
 /*
- * The place where a straight line through both ends meets the threshold, kept inside. A curve that bends keeps
- * the same end for ever, so an end that stays counts half the next time (the Illinois rule); and every fourth
- * step halves the bracket whatever the curve does, for it may be a stair.
+ * The place where a straight line through both ends meets the threshold, kept inside. A curve that bends
+ * keeps the same end for ever, so an end that stays counts half the next time (the Illinois rule); and every
+ * fourth step halves the bracket whatever the curve does, for it may be a stair.
  */
 uint64_t phi_loss_inverse(const struct loss_curve *c, q32_t threshold)
 {
@@ -348,7 +375,9 @@ uint64_t phi_loss_inverse(const struct loss_curve *c, q32_t threshold)
 		return UINT64_MAX;
 	for (unsigned turn = 1; b.reached_ns - b.below_ns > 1; turn++) {
 		uint64_t width = b.reached_ns - b.below_ns;
-		uint64_t part = turn % 4 && turn < 12 ? div_floor((u128)width * b.short_by, b.short_by + b.over_by) : width / 2;
+		uint64_t part = turn % 4 && turn < 12
+					? div_floor((u128)width * b.short_by, b.short_by + b.over_by)
+					: width / 2;
 		uint64_t middle = b.below_ns + (part < 1 ? 1 : part < width ? part : width - 1);
 
 		if (bracket_put(&b, threshold, middle, phi_loss(c, middle))) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The suspicion level of a path that loses beats: phi = -log10 P(a live peer would be silent for longer), when
- * some of its beats never arrive.
+ * The suspicion level of a path that loses beats: phi = -log10 P(a live peer would be silent for longer),
+ * when some of its beats never arrive.
  *
  * Sequence numbers tell delay from loss, so the two are learned apart. Of the delays there are the mean m and
  * the standard deviation s of the clean intervals, those between two beats in a row that both arrived. Of the
- * losses there are p, the chance that the next beat is lost, and q, the chance that a lost beat is followed by
- * another lost one: a two-state Markov chain, the simplest process that has bursts (Gilbert, Bell System
+ * losses there are p, the chance that the next beat is lost, and q, the chance that a lost beat is followed
+ * by another lost one: a two-state Markov chain, the simplest process that has bursts (Gilbert, Bell System
  * Technical Journal 39, 1960). A silence longer than t means that for some k, k beats were lost and the one
  * after them took longer than t:
  *
@@ -24,20 +24,28 @@
 #include "fixed.h"
 #include "phi.h"
 
-/* What a window has heard of its losses. beats <= 4096, runs <= beats, runs <= lost < 2^32. */
+/*
+ * What is known of the losses. Of an interval it must be known how many steps of the sequence it spans: one,
+ * or one more than beats were lost in it.
+ */
 struct loss_counts {
-	uint64_t beats; /* that arrived and could have been followed by a loss: intervals of known steps */
-	uint64_t runs; /* of those intervals, the ones in which beats were lost */
-	uint64_t lost; /* beats lost in them, together */
+	uint64_t beats; /* intervals in the window, <= 4096 */
+	uint64_t runs; /* of those, the ones in which beats were lost */
+	uint64_t lost; /* beats lost in them, together; runs <= lost < 2^28 */
+	uint64_t lost_ever; /* beats lost in this life of the peer, the window's among them */
 };
 
-/* Two chances as fractions of integers: 0 < lost < beats and 0 < again < losses, all below 2^53. */
+/*
+ * Two chances, as fractions whose terms are below 2^56: p = lost / beats and q = again / losses, with
+ * 0 < lost < beats, 0 < again and q <= 15/16.
+ */
 struct loss_process {
-	uint64_t lost, beats; /* p */
-	uint64_t again, losses; /* q; at most LOSS_AGAIN_MAX */
+	uint64_t lost, beats;
+	uint64_t again, losses;
 };
 
-/* q is at most 15/16: a mean burst of 16 beats. What lasts longer is an outage and not a loss. */
+/* q is not above this: a mean burst of 16 beats. What lasts longer is an outage and not a loss. */
+#define LOSS_AGAIN_MAX    15
 #define LOSS_AGAIN_MAX_OF 16
 
 /* Made ready to judge by: 16 words, nothing in them is for others than phi_loss.c. */
@@ -54,14 +62,24 @@ struct loss_curve {
 };
 
 /*
- * The chances after what was heard, with a prior so that a spotless history is not certainty: see phi_loss.c.
+ * The chances, with a prior so that a spotless history is not certainty.
+ *
+ * p = (runs + 1) / (beats + 2): Laplace's rule of succession, every p being as likely as any other before
+ * anything was heard.
+ *
+ * q = (lost - runs + 8 q0) / (lost + 8), as if eight losses had been followed by another one at the rate q0.
+ * q0 = p + L / (5 (L + 1)), L being lost_ever. A path that never lost a beat has no bursts to fear: its
+ * losses, if there will be any, are taken to be independent, and phi 8 comes after 3.4 intervals. On one that
+ * did lose some, a fifth of the losses are expected to go on: bursts are too rare to be learned from one
+ * window, and it is the burst nobody has seen yet that makes the mistakes. tests/unit/quality_test.c has what
+ * this gives.
  */
 void loss_process_learn(struct loss_process *process, const struct loss_counts *counts);
 
 /*
- * The curve of n clean intervals (1..4096) whose sum is sum_ns (< 2^63), with scale_ns, n times their standard
- * deviation (< 2^63), and of a loss process. Neither of mean and standard deviation counts as less than a
- * millionth (2^-20) of the other.
+ * The curve of n clean intervals (1..4096) whose sum is sum_ns (< 2^63), with scale_ns, n times their
+ * standard deviation (< 2^63), and of a loss process. Neither of mean and standard deviation counts as less
+ * than a millionth (2^-20) of the other.
  */
 void loss_curve_fit(struct loss_curve *c, uint64_t n, uint64_t sum_ns, uint64_t scale_ns,
 		    const struct loss_process *process);
