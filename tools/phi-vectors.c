@@ -478,7 +478,10 @@ static void structured_losses(void)
 	}
 }
 
-/* Standard deviations from a thousandth of the mean up to all of it, p up to 1/2, q up to 15/16. */
+/*
+ * Standard deviations from a thousandth of the mean up to all of it, or sixteen times as much for q up to
+ * 1/2; p up to 1/2, q up to 15/16.
+ */
 static void random_losses(unsigned long count)
 {
 	while (count--) {
@@ -489,6 +492,8 @@ static void random_losses(unsigned long count)
 		c.scale = c.sum / random_magnitude(10);
 		c.lost = c.beats / (1 + random_magnitude(30));
 		c.again = random64() % 2 ? random_magnitude(20) : 1 + random64() % 1500000;
+		if (c.again <= c.losses / 2 && random64() % 4 == 0)
+			c.scale *= 1 + random64() % 16;
 		c.t = (uint64_t)((double)mean * (double)(random64() % 1000000) / 1e6 *
 				 (double)(1ULL << random64() % 9));
 		loss_vector(&c);

@@ -40,9 +40,10 @@
 /* So many terms behind the greatest one are told apart. */
 #define TERMS_BEHIND 64
 
-/* The prior of q: so many losses; and more than this say nothing new about it. */
-#define PRIOR_LOSSES  8
-#define LOST_EVER_MAX 1000
+/* What the counts are worth at most, in beats; the prior of q, in losses; and where L / (L + 1) is 1. */
+#define WORTH_MAX     1000
+#define PRIOR_LOSSES  4
+#define LOST_LONG_MAX 1000
 
 /* Nothing is gained by telling less than a millionth. */
 #define RATIO_LOG2 20
@@ -210,17 +211,23 @@ q32_t phi_loss(const struct loss_curve *c, uint64_t silence_ns)
 /* --- learning
  * -------------------------------------------------------------------------------------------------- */
 
+/*
+ * With w beats of worth for the counts of b beats, p = (runs w / b + 1) / (w + 2), and q as in phi_loss.h,
+ * all of it times b and, for q, times 4 (L + 1) (w + 2).
+ */
 void loss_process_learn(struct loss_process *process, const struct loss_counts *counts)
 {
-	uint64_t ever = counts->lost_ever < LOST_EVER_MAX ? counts->lost_ever : LOST_EVER_MAX;
+	uint64_t recent = counts->lost_long < LOST_LONG_MAX ? counts->lost_long : LOST_LONG_MAX;
+	uint64_t beats = counts->beats ? counts->beats : 1;
+	uint64_t worth = counts->beats < WORTH_MAX ? counts->beats : WORTH_MAX;
+	uint64_t common = 4 * (recent + 1);
 
-	process->lost = counts->runs + 1;
-	process->beats = counts->beats + 2;
-	/* All three terms of q over 5 (ever + 1) beats. */
-	process->losses = 5 * (ever + 1) * process->beats * (counts->lost + PRIOR_LOSSES);
-	process->again = 5 * (ever + 1) * process->beats * (counts->lost - counts->runs) +
-			 5 * (ever + 1) * process->lost * PRIOR_LOSSES + ever * process->beats * PRIOR_LOSSES;
-	if (LOSS_AGAIN_MAX_OF * process->again > LOSS_AGAIN_MAX * process->losses) {
+	process->lost = counts->runs * worth + beats;
+	process->beats = beats * (worth + 2);
+	process->losses = common * (worth + 2) * (counts->lost * worth + PRIOR_LOSSES * beats);
+	process->again = common * (worth + 2) * worth * (counts->lost - counts->runs) +
+			 PRIOR_LOSSES * (common * process->lost + recent * process->beats);
+	if (process->again > process->losses / LOSS_AGAIN_MAX_OF * LOSS_AGAIN_MAX) {
 		process->again = LOSS_AGAIN_MAX;
 		process->losses = LOSS_AGAIN_MAX_OF;
 	}
