@@ -4,11 +4,14 @@
  *
  *   phi-vectors table                 prints user/core/phi_table.h
  *   phi-vectors vectors SEED COUNT    prints test vectors, a line each: model, arguments, phi
+ *   phi-vectors loss SEED COUNT       the same for the model of lost beats, and for the logarithms it takes
  *
- * Arguments of a vector are decimal integers as user/core takes them: z40, y40, or t, n, sum. Phi is two
- * hexadecimal words: the whole part, and the fraction in units of 2^-64.
+ * Arguments of a vector are decimal integers as user/core takes them: z40, y40, or t, n, sum; n, sum, scale,
+ * the four of struct loss_process, t; or the number of which it is the logarithm. Phi, or the logarithm, is
+ * two hexadecimal words: the whole part, and the fraction in units of 2^-64.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <mpfr.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -335,9 +338,174 @@ static void random_vectors(unsigned long count)
 	}
 }
 
+/* --- lost beats
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Mean and standard deviation of n intervals in ns, and p = lost / beats, q = again / losses. */
+struct loss_case {
+	uint64_t n, sum, scale, lost, beats, again, losses, t;
+};
+
+/* P(at least k lost) = p q^(k - 1), k >= 1. */
+static void at_least_lost(mpfr_t r, const struct loss_case *c, uint64_t k)
+{
+	mpfr_set_ui(r, c->again, MPFR_RNDN);
+	mpfr_div_ui(r, r, c->losses, MPFR_RNDN);
+	mpfr_pow_ui(r, r, k - 1, MPFR_RNDN);
+	mpfr_mul_ui(r, r, c->lost, MPFR_RNDN);
+	mpfr_div_ui(r, r, c->beats, MPFR_RNDN);
+}
+
+/* r = P(k) Q(z(k)); says whether z(k) is below -15, from where Q is 1 to fifty digits. */
+static int loss_term(mpfr_t r, const struct loss_case *c, uint64_t k)
+{
+	mpfr_t z, part;
+	int certain;
+
+	mpfr_inits(z, part, NULL);
+	mpfr_set_ui(z, c->t, MPFR_RNDN);
+	mpfr_mul_ui(z, z, c->n, MPFR_RNDN);
+	mpfr_set_ui(part, c->sum, MPFR_RNDN);
+	mpfr_mul_ui(part, part, k + 1, MPFR_RNDN);
+	mpfr_sub(z, z, part, MPFR_RNDN);
+	mpfr_div_ui(z, z, c->scale, MPFR_RNDN);
+	mpfr_sqrt_ui(part, k + 1, MPFR_RNDN);
+	mpfr_div(z, z, part, MPFR_RNDN);
+	certain = mpfr_cmp_si(z, -15) < 0;
+	minus_ln_tail(part, z);
+	mpfr_neg(part, part, MPFR_RNDN);
+	mpfr_exp(part, part, MPFR_RNDN);
+	if (k) {
+		at_least_lost(r, c, k);
+		mpfr_mul_ui(r, r, c->losses - c->again, MPFR_RNDN);
+		mpfr_div_ui(r, r, c->losses, MPFR_RNDN);
+	} else {
+		mpfr_set_ui(r, c->beats - c->lost, MPFR_RNDN);
+		mpfr_div_ui(r, r, c->beats, MPFR_RNDN);
+	}
+	mpfr_mul(r, r, part, MPFR_RNDN);
+	mpfr_clears(z, part, NULL);
+	return certain;
+}
+
+/* Nothing more to add: r is below 2^-130 of the sum. */
+static int negligible(const mpfr_t r, const mpfr_t sum)
+{
+	return mpfr_zero_p(r) || mpfr_get_exp(r) < mpfr_get_exp(sum) - 130;
+}
+
+/* Outwards from about the greatest term, downwards until nothing is added, upwards until the rest is known.
+ */
+static void phi_loss(mpfr_t r, const struct loss_case *c)
+{
+	double mean = (double)c->sum / (double)c->n, sd = (double)c->scale / (double)c->n;
+	double minus_ln_q = log((double)c->losses / (double)c->again);
+	uint64_t middle = (uint64_t)((double)c->t / sqrt(mean * mean + 2 * sd * sd * minus_ln_q));
+	mpfr_t sum, term;
+
+	mpfr_inits(sum, term, NULL);
+	loss_term(sum, c, 0);
+	for (uint64_t k = middle + 1; k-- > 1;) {
+		loss_term(term, c, k);
+		mpfr_add(sum, sum, term, MPFR_RNDN);
+		if (negligible(term, sum))
+			break;
+	}
+	for (uint64_t k = middle > 0 ? middle + 1 : 1;; k++) {
+		int certain = loss_term(term, c, k);
+
+		at_least_lost(r, c, k);
+		if (certain || negligible(r, sum)) {
+			mpfr_add(sum, sum, r, MPFR_RNDN);
+			break;
+		}
+		mpfr_add(sum, sum, term, MPFR_RNDN);
+	}
+	mpfr_log10(r, sum, MPFR_RNDN);
+	mpfr_neg(r, r, MPFR_RNDN);
+	mpfr_clears(sum, term, NULL);
+}
+
+static void loss_vector(const struct loss_case *c)
+{
+	mpfr_t r;
+
+	mpfr_init(r);
+	phi_loss(r, c);
+	printf("loss %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+	       " %" PRIu64 " ",
+	       c->n, c->sum, c->scale, c->lost, c->beats, c->again, c->losses, c->t);
+	print_phi(r);
+	mpfr_clear(r);
+}
+
+static void log10_vector(uint64_t x)
+{
+	mpfr_t r;
+
+	mpfr_init(r);
+	mpfr_set_ui(r, x, MPFR_RNDN);
+	mpfr_log10(r, r, MPFR_RNDN);
+	printf("log10 %" PRIu64 " ", x);
+	print_phi(r);
+	mpfr_clear(r);
+}
+
+/* Every half interval of a path of 100 ms beats; up to 10,000 of them, and a million where that is quick. */
+static void structured_losses(void)
+{
+	static const uint64_t scales[] = {1000000, 10000000, 30000000, 100000000};
+	static const uint64_t agains[] = {1, 100, 500, 900};
+	struct loss_case c = {1000, 100000000000, 0, 2, 1002, 0, 1000, 0};
+
+	for (unsigned i = 0; i < 16; i++) {
+		c.scale = 1000 * scales[i % 4];
+		c.again = agains[i / 4];
+		for (uint64_t half = 0; half <= 24; half++) {
+			c.t = half * 50000000;
+			loss_vector(&c);
+		}
+		for (c.t = 10000000000; c.t <= (i % 4 < 2 ? 1000000000000 : 10000000000); c.t *= 10)
+			loss_vector(&c);
+		c.t = 100000000000000;
+		if (i % 4 == 0)
+			loss_vector(&c);
+	}
+	for (unsigned bit = 0; bit < 64; bit++) {
+		log10_vector(1ULL << bit);
+		log10_vector((1ULL << bit) + (1ULL << bit >> 3));
+		log10_vector(UINT64_MAX >> bit);
+	}
+}
+
+/*
+ * Standard deviations from a thousandth of the mean up to all of it, or sixteen times as much for q up to
+ * 1/2; p up to 1/2, q up to 15/16.
+ */
+static void random_losses(unsigned long count)
+{
+	while (count--) {
+		struct loss_case c = {.n = random_magnitude(12), .beats = 10000000000, .losses = 1600000};
+		uint64_t mean = 1000 + random_magnitude(40);
+
+		c.sum = c.n * mean + random64() % c.n;
+		c.scale = c.sum / random_magnitude(10);
+		c.lost = c.beats / (1 + random_magnitude(30));
+		c.again = random64() % 2 ? random_magnitude(20) : 1 + random64() % 1500000;
+		if (c.again <= c.losses / 2 && random64() % 4 == 0)
+			c.scale *= 1 + random64() % 16;
+		c.t = (uint64_t)((double)mean * (double)(random64() % 1000000) / 1e6 *
+				 (double)(1ULL << random64() % 9));
+		loss_vector(&c);
+		log10_vector(random_magnitude(63));
+	}
+}
+
 static int usage(void)
 {
-	fprintf(stderr, "usage: phi-vectors table\n       phi-vectors vectors SEED COUNT\n");
+	fprintf(stderr, "usage: phi-vectors table\n"
+			"       phi-vectors vectors SEED COUNT\n"
+			"       phi-vectors loss SEED COUNT\n");
 	return 2;
 }
 
@@ -350,6 +518,10 @@ int main(int argc, char **argv)
 		random_state = strtoull(argv[2], NULL, 0);
 		structured_vectors();
 		random_vectors(strtoul(argv[3], NULL, 0));
+	} else if (argc == 4 && !strcmp(argv[1], "loss")) {
+		random_state = strtoull(argv[2], NULL, 0);
+		structured_losses();
+		random_losses(strtoul(argv[3], NULL, 0));
 	} else {
 		return usage();
 	}

@@ -90,3 +90,38 @@ uint64_t isqrt128(u128 d)
 		root++;
 	return root;
 }
+
+/* log10(c) for c = 17/16, 19/16, ... 31/16, and of 2, in Q58; 2 / ln 10 in Q64. */
+static const uint64_t log10_centres[8] = {
+	0x01af5f92b00e610U, 0x04c6cc15711c460U, 0x078ef06ac3867f9U, 0x0a163f3ff1fe00eU,
+	0x0c678c1c4324065U, 0x0e8b29807199fb5U, 0x1087a0832fa7ac5U, 0x12622b0ee3b79cfU,
+};
+#define LOG10_2_Q58    0x134413509f79fefU
+#define TWO_LOG10E_Q64 0xde5bd8a937287195U
+
+/*
+ * x is 2^e m with m in [1, 2), and m is near one of eight centres c: log m = log c + 2 artanh(u) with
+ * u = (m - c) / (m + c), at most 1/33. Five terms of u (1 + u^2/3 + u^4/5 + ...) leave 2^-63.
+ */
+uint64_t log10_q58(uint64_t x)
+{
+	static const uint64_t odd[5] = {UINT64_MAX / 3, UINT64_MAX / 5, UINT64_MAX / 7, UINT64_MAX / 9,
+					UINT64_MAX / 11}; /* Q64 */
+	uint64_t m, centre, distance, u, square, series = 0, part, whole;
+	unsigned shift, cell;
+
+	if (x <= 1)
+		return 0;
+	shift = (unsigned)__builtin_clzll(x);
+	m = x << shift; /* Q1.63 */
+	cell = m >> 60 & 7;
+	centre = (17 + 2 * (uint64_t)cell) << 59;
+	distance = m < centre ? centre - m : m - centre;
+	u = div_floor((u128)distance << 66, (m >> 1) + (centre >> 1)); /* Q67 */
+	square = mul_high(u, u) >> 6; /* Q64 */
+	for (int term = 4; term >= 0; term--)
+		series = odd[term] + mul_high(square, series);
+	part = mul_high(u + mul_high(u, mul_high(square, series)), TWO_LOG10E_Q64) >> 9; /* Q58 */
+	whole = (63 - shift) * LOG10_2_Q58 + log10_centres[cell];
+	return m < centre ? whole - part : whole + part;
+}

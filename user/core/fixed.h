@@ -62,4 +62,7 @@ static inline uint64_t div_ceil(u128 dividend, uint64_t divisor)
 /* The integer square root: the largest r with r * r <= d. Exact for every d. */
 uint64_t isqrt128(u128 d);
 
+/* The common logarithm of x >= 1 in Q5.58, within 2^-53, so that up to 2^50 no two are alike. */
+uint64_t log10_q58(uint64_t x);
+
 #endif
