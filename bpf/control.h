@@ -31,10 +31,8 @@ static __always_inline void control_port(uint32_t row, uint16_t bit, int on)
 /* A rule becomes audible: where it looks, then for which packets. */
 static __always_inline void control_hear(const struct kphi_control *q)
 {
-	uint32_t n = q->peer.id.shape;
+	uint32_t n = q->peer.id.shape & 15; /* as it is; but the verifier wants to see the bound */
 
-	if (n < 1 || n > KPHI_SHAPES)
-		return;
 	ports.shape[n] = q->shape;
 	control_port(control_row(q->peer.id.protocol, q->peer.id.port), KPHI_PORT_SHAPE(n), 1);
 }
@@ -59,6 +57,8 @@ static __always_inline int control_add(const struct kphi_control *q, struct plac
 	struct kphi_slot to = {.slot = q->slot, .generation = p->record->generation};
 	int err;
 
+	if (q->peer.id.kind == KPHI_ID_RULE && (q->peer.id.shape < 1 || q->peer.id.shape > KPHI_SHAPES))
+		return KPHI_CONTROL_BAD;
 	/* Commands queue for the store's lock file, so nothing takes the slot between this look and the lock
 	 * below. */
 	if (p->record->state != KPHI_FREE)
@@ -129,6 +129,8 @@ static __always_inline int control_move(const struct kphi_control *q, struct pla
 
 	if (p->record->generation != q->generation || p->record->state == KPHI_FREE)
 		return KPHI_CONTROL_GONE;
+	if (old.kind != KPHI_ID_RULE || !*p->rule->device) /* nobody would look for it with a device */
+		return KPHI_CONTROL_BAD;
 	id.device = q->peer.id.device;
 	if (id.device == old.device)
 		return KPHI_CONTROL_OK;

@@ -26,6 +26,7 @@ static const struct {
 	{"beat", cmd_beat, "send heartbeats"},
 	{"run", cmd_run, "the daemon: thresholds, verdicts, events"},
 	{"event", cmd_event, "what the daemon has to say"},
+	{"check", cmd_check, "what another detector says of the same peers, against what was heard"},
 };
 #define OBJECTS (sizeof(objects) / sizeof(*objects))
 

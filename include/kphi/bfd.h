@@ -74,10 +74,14 @@ KPHI_INLINE enum kphi_counter kphi_bfd_read(const struct kphi_bfd_wire *w, uint3
 	return KPHI_COUNT_beat;
 }
 
-/* Does the sender owe no packets: is it administratively down, or is the session in demand mode? */
+/*
+ * May silence follow that means nothing: is the sender administratively down, or the session in demand mode?
+ * The bit asks this host to be quiet; whether this host has asked the same of the sender is in packets that
+ * are not heard. It says something only while the session is up (RFC 5880, 6.6).
+ */
 KPHI_INLINE uint32_t kphi_bfd_is_quiet(const struct kphi_bfd *b)
 {
-	return b->state == KPHI_BFD_ADMIN_DOWN || b->flags & KPHI_BFD_DEMAND;
+	return b->state == KPHI_BFD_ADMIN_DOWN || (b->state == KPHI_BFD_UP && b->flags & KPHI_BFD_DEMAND);
 }
 
 /*
@@ -93,7 +97,10 @@ KPHI_INLINE uint64_t kphi_bfd_interval_ns(const struct kphi_bfd *b, uint64_t loc
 	return desired_ns > local_rx_ns ? desired_ns : local_rx_ns;
 }
 
-/* Packets of a poll (and their answers) come outside the rhythm, and before a new interval is in force. */
+/*
+ * Packets of a poll, and answers to one, come outside the rhythm and may tell of an interval that is not in
+ * force yet: who answers may be polling himself.
+ */
 KPHI_INLINE uint32_t kphi_bfd_is_poll(const struct kphi_bfd *b)
 {
 	return b->flags & (KPHI_BFD_POLL | KPHI_BFD_FINAL);

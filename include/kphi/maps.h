@@ -217,7 +217,7 @@ struct kphi_record {
 	uint64_t restarts;
 	uint64_t capped;
 	uint32_t retuned;
-	uint32_t resync; /* rules with sequence numbers: which one would confirm that a jump was a restart */
+	uint32_t resync; /* rules with sequence numbers: the present row of refused ones, see sequence.h */
 	uint64_t stamp_inverted;
 	uint64_t unlearned;
 	struct kphi_sequence sequence;

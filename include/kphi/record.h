@@ -142,7 +142,14 @@ KPHI_INLINE uint32_t kphi_record_arrive(struct kphi_record *r, const struct kphi
 	return notes;
 }
 
-/* The same for the packets of a rule, which have no epoch. A restarted BFD speaker has a new discriminator.
+KPHI_INLINE uint32_t kphi_record_same_speaker(const struct kphi_record *r, const struct kphi_beat *b)
+{
+	return b->speaker[0] == r->speaker[0] && b->speaker[1] == r->speaker[1];
+}
+
+/*
+ * The same for the packets of a rule, which have no epoch. A restarted BFD speaker has a new discriminator.
+ * Another speaker, where there may be one, counts its own numbers.
  */
 KPHI_INLINE enum kphi_counter kphi_record_judge_rule(struct kphi_record *r, const struct kphi_beat *b,
 						     uint32_t *fresh)
@@ -151,6 +158,11 @@ KPHI_INLINE enum kphi_counter kphi_record_judge_rule(struct kphi_record *r, cons
 		*fresh = 1;
 	if (*fresh || !b->sequence_bits)
 		return KPHI_COUNT_beat;
+	if (b->any_source && !kphi_record_same_speaker(r, b)) {
+		kphi_sequence_begin(&r->sequence, b->sequence);
+		r->resync = 0;
+		return KPHI_COUNT_beat;
+	}
 	return kphi_sequence_resync(&r->sequence, b->sequence, b->sequence_bits, &r->resync, fresh);
 }
 
@@ -189,22 +201,22 @@ KPHI_INLINE void kphi_record_refuse(struct kphi_record *r, enum kphi_counter why
 
 /*
  * What the sender says of its own rhythm. Packets of a poll, and the one after, say nothing about it; the
- * interval that a poll announces is in force from the first packet without the P bit (RFC 5880, 6.8.3). A
- * packet with the F bit answers a poll of this host: what that requires may have changed, and with it the
- * rhythm, if it is not known.
+ * interval that a poll announces is in force from the first packet that has neither the P bit nor, as the
+ * answer to a poll of ours, the F bit (RFC 5880, 6.8.3). After such an answer, what this host requires may
+ * have changed, and with it the rhythm, if it is not known.
  */
 KPHI_INLINE uint32_t kphi_record_rhythm(struct kphi_record *r, const struct kphi_peer *peer,
 					struct kphi_beat *b, uint32_t *learn)
 {
 	if (kphi_bfd_is_poll(&b->bfd) || kphi_bfd_is_poll(&r->bfd))
 		*learn = 0;
-	if (b->bfd.desired_tx_us == r->bfd.desired_tx_us &&
-	    (b->local_rx_ns || !(b->bfd.flags & KPHI_BFD_FINAL)))
-		return 0;
-	if (b->bfd.flags & KPHI_BFD_POLL) {
+	if (kphi_bfd_is_poll(&b->bfd)) {
 		b->bfd.desired_tx_us = r->bfd.desired_tx_us;
 		return 0;
 	}
+	if (b->bfd.desired_tx_us == r->bfd.desired_tx_us &&
+	    (b->local_rx_ns || !(r->bfd.flags & KPHI_BFD_FINAL)))
+		return 0;
 	kphi_record_empty(r, peer, b);
 	*learn = 0;
 	return KPHI_NOTE(renegotiated);
@@ -214,7 +226,7 @@ KPHI_INLINE uint32_t kphi_record_rhythm(struct kphi_record *r, const struct kphi
 KPHI_INLINE uint32_t kphi_record_speaker(const struct kphi_record *r, const struct kphi_beat *b,
 					 uint32_t *learn)
 {
-	if (b->speaker[0] == r->speaker[0] && b->speaker[1] == r->speaker[1])
+	if (kphi_record_same_speaker(r, b))
 		return 0;
 	*learn = 0;
 	return KPHI_NOTE(handover);

@@ -77,32 +77,43 @@ KPHI_INLINE int64_t kphi_sequence_ahead(const struct kphi_sequence *s, uint64_t 
 	return (int64_t)((number - s->highest) << rest) >> rest;
 }
 
-#define KPHI_SEQUENCE_DROPOUT 3000 /* a larger step forward is a restart, if the next number confirms it */
+#define KPHI_SEQUENCE_DROPOUT 3000 /* a larger step forward is a jump, as is one behind the window */
+#define KPHI_SEQUENCE_JUMPED  2 /* so many numbers in a row after a jump are a new life */
+#define KPHI_SEQUENCE_AGAIN   3 /* and so many in a row of which each was old already */
+
+/* How such a row is remembered in 32 bits: its length, and of the number that would go on with it the low
+ * bits. */
+#define KPHI_RESYNC_SHIFT 24
+#define KPHI_RESYNC_NEXT  ((1U << KPHI_RESYNC_SHIFT) - 1)
 
 /*
  * The same for senders without an epoch, whose numbers are of `bits` bits and come round. A restarted sender
  * begins somewhere else, and so does a forged or long delayed packet: only the very next number after such a
- * jump says that it was a restart (the idea of RFC 3550, A.1). *resync remembers it between the calls;
- * *restart is set if a new life begins with this number.
+ * jump says that it was a restart (the idea of RFC 3550, A.1). A sender that restarts before it has left the
+ * window behind says again what it has said; that much a network can do, too, but hardly three times in a
+ * row with nothing new in between. *resync remembers the row between the calls; *restart is set if a new life
+ * begins with this number.
  */
 KPHI_INLINE enum kphi_counter kphi_sequence_resync(struct kphi_sequence *s, uint64_t number, uint32_t bits,
 						   uint32_t *resync, uint32_t *restart)
 {
+	uint32_t mask = bits < KPHI_RESYNC_SHIFT ? (1U << bits) - 1 : KPHI_RESYNC_NEXT;
 	int64_t ahead = kphi_sequence_ahead(s, number, bits);
-	uint32_t confirmed = *resync && *resync == (uint32_t)number;
 	uint64_t back = -(uint64_t)ahead;
+	uint32_t row = 1, jumped;
 
+	if (*resync && (*resync & KPHI_RESYNC_NEXT) == (number & mask))
+		row += *resync >> KPHI_RESYNC_SHIFT;
 	*resync = 0;
-	if (ahead > KPHI_SEQUENCE_DROPOUT ||
-	    (ahead < 0 && (back >= KPHI_SEQUENCE_WIDTH || back > s->highest))) {
-		if (confirmed) {
-			*restart = 1;
-			return KPHI_COUNT_beat;
-		}
-		*resync = (uint32_t)((number + 1) << ((64 - bits) & 63) >> ((64 - bits) & 63));
-		return KPHI_COUNT_stale_sequence;
+	if (ahead > 0 && ahead <= KPHI_SEQUENCE_DROPOUT && (uint64_t)ahead <= ~s->highest)
+		return kphi_sequence_take(s, s->highest + (uint64_t)ahead);
+	jumped = ahead > 0 || back >= KPHI_SEQUENCE_WIDTH || back > s->highest;
+	if (row >= (jumped ? KPHI_SEQUENCE_JUMPED : KPHI_SEQUENCE_AGAIN)) {
+		*restart = 1;
+		return KPHI_COUNT_beat;
 	}
-	return kphi_sequence_take(s, s->highest + (uint64_t)ahead);
+	*resync = row << KPHI_RESYNC_SHIFT | ((uint32_t)(number + 1) & mask);
+	return jumped ? KPHI_COUNT_stale_sequence : kphi_sequence_take(s, s->highest - back);
 }
 
 #endif

@@ -59,7 +59,7 @@ table << 'END'
 no object, no command, no such word
 2||an OBJECT is missing. `kphi help` lists them
 2|''|is unknown
-2|xyzzy show|'xyzzy' is unknown: choose peer, net, store, guard, doctor, beat, run, event or help
+2|xyzzy show|'xyzzy' is unknown: choose peer, net, store, guard, doctor, beat, run, event, check or help
 2|pear show|did you mean peer?
 2|peer|peer: a command is missing. `kphi peer help` lists them
 2|peer list|peer: 'list' is unknown
@@ -133,9 +133,11 @@ who it is
 2|peer add db1 id 00000000-0000-0000-0000-000000000000|id: the nil UUID
 2|peer add db1 id $U1 id $U2|'id' is given twice
 2|peer add db1 id $U1 from 10.0.0.1 port 7|say who it is
-2|peer add db1 from 10.0.0.1|go together
-2|peer add db1 port 7|say who it is
-2|peer add db1 id $U1 port 7|go together
+2|peer add db1 from 10.0.0.1|from: `from` and `port` go together
+2|peer add db1 port 7|a rule without `from` needs a `match`
+2|peer add db1 id $U1 port 7|say who it is
+2|peer add db1 id $U1 vlan 7|say who it is
+2|peer add db1 interval 1s|say who it is
 2|peer add db1 from 10.0.0.256 port 7|from:
 2|peer add db1 from localhost port 7|from:
 2|peer add db1 from fe80::1%eth0 port 7|from:
@@ -146,6 +148,27 @@ who it is
 2|peer add ' db1' id $U1|peer add:
 2|peer add $'d\nb' id $U1|peer add:
 2|peer add ${LONGEST}n id $U1|peer add:
+rules
+2|peer add r proto|'proto' needs a word
+2|peer add r proto ospf from 10.0.0.1|proto: 'ospf' is unknown: choose udp, ip, bfd, vrrp, corosync or memberlist
+2|peer add r proto udp from 10.0.0.1|proto: `proto udp` needs `port`: the UDP port that it sends to
+2|peer add r proto udp port 7|a rule without `from` needs a `match`
+2|peer add r proto udp port 7 match 0:|match: '0:' is no match
+2|peer add r proto udp port 7 match 0:01 match 1:02 match 2:03|'match' is given too often: 2 times are the most
+2|peer add r proto udp port 7 match 0:01 match 0:02|match: no packet can have both 0:01 and 0:02
+2|peer add r proto udp port 7 match 0:01 ttl 1 ttl 2|'ttl' is given twice
+2|peer add r proto ip protocol 17 from 10.0.0.1|protocol: 17 is UDP
+2|peer add r proto bfd|proto: `proto bfd` needs `from`
+2|peer add r proto bfd from 10.0.0.1 interval 50ms|BFD says its `interval` itself
+2|peer add r proto bfd from 10.0.0.1 port 3785|port: `proto bfd` has the ports 3784, 4784 and 6784, and not 3785
+2|peer add r proto bfd from 10.0.0.1 match 0:01|but no `match`
+2|peer add r proto vrrp|proto: `proto vrrp` needs `vrid`
+2|peer add r proto vrrp vrid 256|vrid: '256' is out of range
+2|peer add r proto memberlist from 10.0.0.1 pause 1s|judged by the exponential model
+2|peer add r from 10.0.0.1 port 7 sequence 0:24|sequence: '0:24' is no place of a sequence number
+2|peer add r from 10.0.0.1 port 7 dev a/b|dev: 'a/b' is no device
+2|peer presets all|unexpected 'all'
+0|peer presets|corosync
 how it is judged
 2|peer add db1 id $U1 interval|'interval' needs a duration
 2|peer add db1 id $U1 interval 100|interval:
@@ -156,7 +179,7 @@ how it is judged
 2|peer add db1 id $U1 interval 1fortnight|interval:
 2|peer add db1 id $U1 interval 1000.5ns|interval:
 2|peer add db1 id $U1 interval 1s interval 1s|'interval' is given twice
-2|peer add db1 id $U1 m normal|'m' is ambiguous: it could be model, min-std or max-interval
+2|peer add db1 id $U1 m normal|'m' is ambiguous: it could be match, model, min-std or max-interval
 2|peer add db1 id $U1 model cauchy|model: 'cauchy' is unknown: choose normal, akka or exponential
 2|peer add db1 id $U1 model exponential pause 1s|it has no `min-std` and no `pause`
 2|peer add db1 id $U1 model exponential min-std 1s|it has no `min-std` and no `pause`
@@ -194,6 +217,12 @@ peers
 0|peer del $LONGEST|deleted: n
 0|peer add name name id $U1|added: name
 0|peer show name|waiting
+rules are peers
+0|peer del name|deleted: name
+0|peer del db3|deleted: db3
+0|peer add v51 proto vrrp vrid 51|added: v51
+1|peer add again proto vr vrid 51|again: v51 is that identity already
+0|peer add v52 proto vrrp vrid 52 dev no-such-dev|there is no device no-such-dev yet
 devices
 2|net attach|'dev' is missing
 2|net attach dev|'dev' needs a word

@@ -44,7 +44,7 @@ static const struct refusal {
 	int answer;
 } refusals[] = {
 	{"no operation", 0, FREE_SLOT, 0, false, KPHI_CONTROL_BAD},
-	{"an operation of the future", KPHI_CONTROL_STOP_TICK + 1, 0, 0, false, KPHI_CONTROL_BAD},
+	{"an operation of the future", KPHI_CONTROL_MOVE + 1, 0, 0, false, KPHI_CONTROL_BAD},
 	{"the last operation of all", 255, 0, 0, false, KPHI_CONTROL_BAD},
 	{"add beyond the end", KPHI_CONTROL_ADD, PEERS, 0, false, KPHI_CONTROL_NO_SLOT},
 	{"delete beyond the end", KPHI_CONTROL_DELETE, PEERS, 0, false, KPHI_CONTROL_NO_SLOT},
@@ -59,6 +59,9 @@ static const struct refusal {
 	{"watch another generation", KPHI_CONTROL_WATCH, 0, OTHER_GENERATION, false, KPHI_CONTROL_GONE},
 	{"mute another generation", KPHI_CONTROL_MUTE, 0, OTHER_GENERATION, false, KPHI_CONTROL_GONE},
 	{"mute beyond the end", KPHI_CONTROL_MUTE, PEERS, 0, false, KPHI_CONTROL_NO_SLOT},
+	{"move another generation", KPHI_CONTROL_MOVE, 0, OTHER_GENERATION, false, KPHI_CONTROL_GONE},
+	{"move nobody", KPHI_CONTROL_MOVE, FREE_SLOT, 0, false, KPHI_CONTROL_GONE},
+	{"move beyond the end", KPHI_CONTROL_MOVE, PEERS, 0, false, KPHI_CONTROL_NO_SLOT},
 };
 
 static void refused_requests_change_nothing(void **state)

@@ -5,6 +5,7 @@
  * bring about alone (a stall, another CPU's later stamp, an identity that points nowhere) is written into
  * them.
  */
+#include "prog/bfd.h"
 #include "prog/world.h"
 
 #define SECOND 1000000000ULL
@@ -136,20 +137,15 @@ static bool byte_causes(enum kphi_counter which)
 	}
 }
 
-/* What a rule, a slot, a clock or a guard makes of the plainest beat. */
+/* What a slot, a clock or a guard makes of the plainest beat. */
 static bool world_causes(struct cause *c, enum kphi_counter which, uint32_t slot)
 {
 	struct kphi_record r = world_record(&world, slot);
 	const struct kphi_slot nowhere = {.slot = UINT32_MAX};
 	struct kphi_tick tick = {.stall_end_ns = clock_monotonic_ns(), .stall_length_ns = SECOND};
-	const struct kphi_peer rule = {.id = {.kind = KPHI_ID_RULE, .protocol = 17, .port = 3784}};
 	const uint32_t cpu = 0;
 
 	switch (which) {
-	case KPHI_COUNT_no_rule:
-		world_add(&world, &rule);
-		c->shape.port = 3784;
-		return true;
 	case KPHI_COUNT_after_down:
 		r.state = KPHI_DOWN;
 		break;
@@ -162,7 +158,7 @@ static bool world_causes(struct cause *c, enum kphi_counter which, uint32_t slot
 	case KPHI_COUNT_retuned:
 		r.last_ns -= 11 * SECOND;
 		r.window.capped_run = KPHI_RETUNE_RUN - 1;
-		c->notes = KPHI_NOTE(capped);
+		c->notes |= KPHI_NOTE(capped);
 		break;
 	case KPHI_COUNT_unlearned:
 		return !bpf_map_update_elem(load_map_fd(world.skeleton, "ticks"), &cpu, &tick, BPF_ANY);
@@ -173,6 +169,97 @@ static bool world_causes(struct cause *c, enum kphi_counter which, uint32_t slot
 		return false;
 	}
 	write_record(slot, &r);
+	return true;
+}
+
+/* --- packets of rules: each rule has a port of its own --- */
+
+static void add_rule(struct cause *c, const struct kphi_rule *rule)
+{
+	static uint16_t port = 9000;
+	struct kphi_peer peer = {
+		.id = {.kind = KPHI_ID_RULE, .protocol = 17, .port = ++port},
+		.interval_ns = SECOND,
+	};
+
+	if (!rule->any_source)
+		memcpy(peer.id.bytes, (uint8_t[16]){[10] = 0xff, 0xff, 10}, 16);
+	world_add_rule(&world, &peer, rule);
+	c->shape.port = port;
+}
+
+/* What a rule asks for, and the plainest packet has not. */
+static bool rule_causes(struct cause *c, enum kphi_counter which)
+{
+	static struct packet first;
+	struct kphi_rule rule = {.min_ttl = 64};
+
+	switch (which) {
+	case KPHI_COUNT_no_rule:
+		rule.match[0] = (struct kphi_match){.value = 'k', .mask = 0xff, .width = 1};
+		break;
+	case KPHI_COUNT_rule_ttl:
+		rule.min_ttl = 65;
+		break;
+	case KPHI_COUNT_rule_vlan:
+		rule.vlan = 99;
+		c->shape.tags[0] = TPID_Q;
+		break;
+	case KPHI_COUNT_rule_short:
+		rule.sequence_offset = MESSAGE_SIZE - 3;
+		rule.sequence_bits = 32;
+		break;
+	case KPHI_COUNT_handover:
+		rule.any_source = 1;
+		break;
+	default:
+		return false;
+	}
+	add_rule(c, &rule);
+	if (which == KPHI_COUNT_handover) {
+		packet_build(&first, &c->shape, &c->message);
+		expect(&world, &first, KPHI_COUNT_beat, 0, "the first speaker");
+		c->shape.source = 9;
+	}
+	packet_build(&packet, &c->shape, &c->message);
+	return true;
+}
+
+/* A session that was heard once, and a packet of it that differs from the next one in one thing. */
+static bool bfd_causes(struct cause *c, enum kphi_counter which)
+{
+	static const struct kphi_rule rule = {.decoder = KPHI_DECODER_BFD};
+	static struct packet first;
+	uint8_t payload[BFD_SIZE];
+
+	bfd_write(payload, &bfd_up);
+	packet_build_around(&first, &c->shape, payload, sizeof(payload));
+	switch (which) {
+	case KPHI_COUNT_bfd_short:
+		payload[3]--;
+		break;
+	case KPHI_COUNT_bfd_version:
+		payload[0] += 1 << 5;
+		break;
+	case KPHI_COUNT_bfd_multiplier:
+		payload[2] = 0;
+		break;
+	case KPHI_COUNT_bfd_multipoint:
+		payload[1] |= BFD_MULTIPOINT;
+		break;
+	case KPHI_COUNT_bfd_discriminator:
+		put32(payload + 4, 0);
+		break;
+	case KPHI_COUNT_renegotiated:
+		put32(payload + 12, 1000000);
+		break;
+	default:
+		return false;
+	}
+	add_rule(c, &rule);
+	put16(first.bytes + first.headers_end + 2, c->shape.port);
+	expect(&world, &first, KPHI_COUNT_beat, 0, "a session");
+	packet_build_around(&packet, &c->shape, payload, sizeof(payload));
 	return true;
 }
 
@@ -189,14 +276,8 @@ static void cause_it(enum kphi_counter which)
 	caused = message_causes(&c, which) || frame_causes(&c, which);
 	packet_build(&packet, &c.shape, &c.message);
 	packet.length -= c.cut;
-	caused = caused || byte_causes(which);
-	if (!caused) {
-		uint32_t notes = c.notes;
-
-		caused = world_causes(&c, which, slot);
-		c.notes |= notes;
-		packet_build(&packet, &c.shape, &c.message);
-	}
+	caused = caused || byte_causes(which) || world_causes(&c, which, slot) || rule_causes(&c, which) ||
+		 bfd_causes(&c, which);
 	if (!caused)
 		fail_msg("no packet here moves %s", counter_names[which]);
 	expect(&world, &packet, c.outcome, c.notes, counter_names[which]);

@@ -23,6 +23,7 @@ enum {
 	PROTOCOL_ESP = 50,
 	PROTOCOL_ICMP6 = 58,
 	PROTOCOL_NONE = 59,
+	PROTOCOL_VRRP = 112,
 	EXTENSION_HOP = 0,
 	EXTENSION_ROUTING = 43,
 	EXTENSION_FRAGMENT = 44,
@@ -31,6 +32,7 @@ enum {
 	FRAGMENT4_DF = 0x4000,
 	FRAGMENT4_MORE = 0x2000,
 	FRAGMENT6_MORE = 1, /* its offset is in units of 8 */
+	PRIORITY = 0x7000, /* all of it, and VLAN 0 */
 	MESSAGE_SIZE = 88,
 	MESSAGE_PORT = 7441,
 };
@@ -53,6 +55,7 @@ struct extension {
 /* Describes a frame. What is zero takes the usual value: no tag, no option, UDP to port 7441. */
 struct shape {
 	uint16_t tags[PACKET_TAGS]; /* their TPIDs, outermost first */
+	uint16_t vlans[PACKET_TAGS]; /* their numbers; 0: 100 and up. PRIORITY is a tag without one */
 	uint16_t ethertype;
 	uint8_t version; /* 4 or 6; 0: no IP */
 	uint8_t option_words; /* IPv4 */
@@ -64,6 +67,8 @@ struct shape {
 	uint32_t trailer; /* bytes of payload behind the message */
 	uint32_t padding; /* bytes behind the IP packet */
 	uint8_t source; /* last byte of the source address */
+	uint8_t ttl; /* or hop limit; 64 */
+	bool bare; /* no UDP header: the payload is that of the IP protocol */
 };
 
 struct packet {
@@ -133,7 +138,7 @@ static inline void packet_ethernet(struct packet *p, const struct shape *s)
 	type = packet_append(p, 2, 0);
 	for (int i = 0; i < PACKET_TAGS && s->tags[i]; i++) {
 		put16(type, s->tags[i]);
-		put16(packet_append(p, 2, 0), (uint16_t)(100 + i)); /* the VLAN's number */
+		put16(packet_append(p, 2, 0), s->vlans[i] ? s->vlans[i] : (uint16_t)(100 + i));
 		type = packet_append(p, 2, 0);
 	}
 	put16(type, s->ethertype ? s->ethertype : s->version == 6 ? 0x86dd : 0x0800);
@@ -146,7 +151,7 @@ static inline void packet_ipv4(struct packet *p, const struct shape *s)
 
 	at[0] = (uint8_t)(0x45 + s->option_words);
 	put16(at + 6, s->fragment);
-	at[8] = 64;
+	at[8] = s->ttl ? s->ttl : 64;
 	at[9] = s->protocol ? s->protocol : PROTOCOL_UDP;
 	put32(at + 12, 0x0a000000U | s->source);
 	put32(at + 16, 0x0a0000feU);
@@ -165,7 +170,7 @@ static inline void packet_ipv6(struct packet *p, const struct shape *s)
 	uint8_t *at = packet_append(p, 40, 0), *next = at + 6;
 
 	at[0] = 0x60;
-	at[7] = 64;
+	at[7] = s->ttl ? s->ttl : 64;
 	at[8] = 0xfd; /* fd00::N */
 	at[23] = s->source;
 	at[24] = 0xfd;
@@ -195,10 +200,10 @@ static inline void packet_set_lengths(struct packet *p, uint32_t ip_end, uint32_
 		put16(p->bytes + p->headers_end + 4, (uint16_t)(udp_end - p->headers_end));
 }
 
-static inline void packet_build(struct packet *p, const struct shape *s, const struct message *m)
+/* A frame of this shape around `size` bytes of payload. */
+static inline void packet_build_around(struct packet *p, const struct shape *s, const void *payload,
+				       uint32_t size)
 {
-	uint8_t *udp;
-
 	p->length = 0;
 	p->linear = 0;
 	p->version = s->version;
@@ -208,15 +213,26 @@ static inline void packet_build(struct packet *p, const struct shape *s, const s
 	else if (s->version == 6)
 		packet_ipv6(p, s);
 	p->headers_end = p->length;
-	udp = packet_append(p, 8, 0);
-	put16(udp, 40000);
-	put16(udp + 2, s->port ? s->port : MESSAGE_PORT);
+	if (!s->bare) {
+		uint8_t *udp = packet_append(p, 8, 0);
+
+		put16(udp, 40000);
+		put16(udp + 2, s->port ? s->port : MESSAGE_PORT);
+	}
 	p->payload = p->length;
-	message_write(packet_append(p, MESSAGE_SIZE, 0), m);
+	memcpy(packet_append(p, size, 0), payload, size);
 	packet_append(p, s->trailer, 0xaa);
 	p->padding = p->length;
 	packet_append(p, s->padding, 0);
-	packet_set_lengths(p, p->padding, p->padding);
+	packet_set_lengths(p, p->padding, s->bare ? 0 : p->padding);
+}
+
+static inline void packet_build(struct packet *p, const struct shape *s, const struct message *m)
+{
+	uint8_t message[MESSAGE_SIZE];
+
+	message_write(message, m);
+	packet_build_around(p, s, message, sizeof(message));
 }
 
 /* Where message fields are, for those who spoil them. */

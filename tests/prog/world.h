@@ -148,9 +148,10 @@ static inline void world_close(struct world *w)
 	pin_close(&w->pin);
 }
 
-/* Adds a peer with the identity and settings in `settings` (NULL: native, interval learned) and returns its
- * slot. */
-static inline uint32_t world_add(struct world *w, const struct kphi_peer *settings)
+/* Adds a peer with the identity and settings in `settings` (NULL: native, interval learned) and, if it is
+ * known by a rule, all that the rule asks for (NULL: no more than the identity); returns its slot. */
+static inline uint32_t world_add_rule(struct world *w, const struct kphi_peer *settings,
+				      const struct kphi_rule *rule)
 {
 	struct kphi_peer peer = settings ? *settings : (struct kphi_peer){.id.kind = KPHI_ID_NATIVE};
 	uint32_t slot = 0;
@@ -158,9 +159,14 @@ static inline uint32_t world_add(struct world *w, const struct kphi_peer *settin
 	snprintf(peer.name, sizeof(peer.name), "peer-%u", w->made++);
 	if (peer.id.kind == KPHI_ID_NATIVE)
 		memcpy(peer.id.bytes, &w->made, sizeof(w->made));
-	if (control_add(&w->control, &w->store, &peer, NULL, &slot, &w->why))
+	if (control_add(&w->control, &w->store, &peer, rule, &slot, &w->why))
 		fail_msg("%s", w->why.text);
 	return slot;
+}
+
+static inline uint32_t world_add(struct world *w, const struct kphi_peer *settings)
+{
+	return world_add_rule(w, settings, NULL);
 }
 
 /* A beat of the native peer in `slot`. */

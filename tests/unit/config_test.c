@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "rule/describe.h"
 #include "run/config.h"
 
 #define ID_A "aa010203-0405-0607-0809-0a0b0c0d0e0f"
@@ -118,6 +119,24 @@ static const char everything[] = "devices:\n"
 				 "      - {name: web1, from: 10.0.0.1}\n"
 				 "      - {name: web2, from: 'fd00::2', port: 9001, host: rack 3}\n"
 				 "      - {name: web3, id: " ID_B "}\n"
+				 "  - proto: bfd\n"
+				 "    local_rx: 300ms\n"
+				 "    list:\n"
+				 "      - {name: yb1, from: 10.0.0.1}\n"
+				 "      - {name: yb2, from: 10.0.0.1, port: 4784, discriminator: 7}\n"
+				 "  - {name: yc, proto: corosync, from: 10.0.0.3, port: 5406}\n"
+				 "  - {name: yi, proto: ip, protocol: 89, from: 10.0.0.3}\n"
+				 "  - {name: ym, proto: memberlist, from: 10.0.0.3}\n"
+				 "  - name: yu\n"
+				 "    proto: udp\n"
+				 "    port: 9000\n"
+				 "    match: [0:0181, '4:30/f0']\n"
+				 "    sequence: 4:32le\n"
+				 "    leave: 9:ff\n"
+				 "    ttl: 255\n"
+				 "    vlan: 7\n"
+				 "    device: eth0\n"
+				 "  - {name: yv, proto: vrrp, vrid: 51}\n"
 				 "consumers:\n"
 				 "  - name: page\n"
 				 "    suspect: 8.5\n"
@@ -145,13 +164,13 @@ static const char everything[] = "devices:\n"
 static void everything_is_taken(void **state)
 {
 	struct config *c = load_good(everything);
-	const struct kphi_peer *z = &c->peers[3], *web1 = &c->peers[0], *web2 = &c->peers[1];
+	const struct kphi_peer *z = &c->peers[10], *web1 = &c->peers[0], *web2 = &c->peers[1];
 
 	(void)state;
 	assert_int_equal(c->devices[0].mode, ATTACH_NATIVE);
 	assert_int_equal(c->devices[1].mode, ATTACH_GENERIC);
 	assert_int_equal(c->devices[1].port, 7500);
-	assert_int_equal(c->peers_count, 4);
+	assert_int_equal(c->peers_count, 11);
 	assert_string_equal(z->name, "z");
 	assert_string_equal(z->host, "rack 1");
 	assert_int_equal(z->interval_ns, 100000000);
@@ -191,6 +210,33 @@ static void everything_is_taken(void **state)
 	assert_false(c->standard);
 	assert_string_equal(c->state, "/tmp/d");
 	assert_int_equal(c->priority, 0);
+	config_free(c);
+}
+
+static void rules_are_taken(void **state)
+{
+	static const char *const names[] = {"yb1", "yb2", "yc", "yi", "ym", "yu", "yv"};
+	static const char *const words[] = {
+		"proto bfd from 10.0.0.1 port 3784 local-rx 300ms",
+		"proto bfd from 10.0.0.1 port 4784 discriminator 7 local-rx 300ms",
+		"proto corosync from 10.0.0.3 port 5406",
+		"proto ip protocol 89 from 10.0.0.3",
+		"proto memberlist from 10.0.0.3 port 7946",
+		"proto udp port 9000 match 0:0181 match 4:30/f0 sequence 4:32le leave 9:ff ttl 255 vlan 7 "
+		"dev eth0",
+		"proto vrrp vrid 51",
+	};
+	struct config *c = load_good(everything);
+	char text[RULE_WORDS];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		assert_string_equal(c->peers[3 + i].name, names[i]);
+		rule_words(&c->peers[3 + i], &c->rules[3 + i], text);
+		assert_string_equal(text, words[i]);
+	}
+	assert_int_equal(c->peers[3].model, KPHI_MODEL_NORMAL);
+	assert_int_equal(c->peers[7].model, KPHI_MODEL_EXPONENTIAL);
 	config_free(c);
 }
 
@@ -244,7 +290,7 @@ static const struct {
 	{"peers:\n  - name: a\n", 2, "say who a is"},
 	{"peers:\n  - name: a\n    id: " ID_A "\n    from: 10.0.0.1\n", 2, "say who a is"},
 	{"peers:\n  - name: a\n    from: 10.0.0.1\n", 3, "go together"},
-	{"peers:\n  - name: a\n    id: " ID_A "\n    port: 9\n", 4, "go together"},
+	{"peers:\n  - name: a\n    id: " ID_A "\n    port: 9\n", 2, "say who a is"},
 	{"peers:\n  - name: a\n    id: xyz\n", 3, "id: 'xyz'"},
 	{"peers:\n  - name: a\n    from: host\n    port: 9\n", 3, "from: 'host'"},
 	{"peers:\n  - name: a\n    from: 10.0.0.1\n    port: 99999\n", 4, "port: '99999' is not a port"},
@@ -265,6 +311,29 @@ static const struct {
 	 "}\n      - {name: c, id: " ID_A "}\n",
 	 6, "peer c has the same identity as a of line 2"},
 	{"peers:\n  - name: a\n    list: [{name: b, id: " ID_B "}]\n", 2, "either one peer"},
+
+	/* rules */
+	{"peers:\n  - name: a\n    proto: ospf\n    from: 10.0.0.1\n", 3,
+	 "proto: 'ospf' is unknown: choose udp, ip, bfd, vrrp, corosync or memberlist"},
+	{"peers:\n  - name: a\n    proto: vrr\n    vrid: 1\n", 3, "write 'vrrp'"},
+	{"peers:\n  - name: a\n    proto: bfd\n    from: 10.0.0.1\n    ttl: 1\n", 5,
+	 "`proto bfd` takes `from`, `port`, `discriminator`, `local_rx`, `vlan` and `device`, but no `ttl`"},
+	{"peers:\n  - name: a\n    proto: bfd\n    from: 10.0.0.1\n    interval: 1s\n", 2,
+	 "leave it out, and give this host's required minimum receive interval as `local_rx`"},
+	{"peers:\n  - name: a\n    proto: udp\n    port: 9\n", 2, "a rule without `from` needs a `match`"},
+	{"peers:\n  - name: a\n    port: 9\n    match:\n      - 0:01\n      - 1:02\n      - 2:03\n", 4,
+	 "match: a rule looks at two places at most"},
+	{"peers:\n  - name: a\n    port: 9\n    match: 0:01\n", 4, "a list"},
+	{"peers:\n  - name: a\n    port: 9\n    match: [0:0]\n", 4, "match: '0:0' has 1 hex digits"},
+	{"peers:\n  - name: a\n    proto: memberlist\n    from: 10.0.0.1\n    pause: 1s\n", 2,
+	 "judged by the exponential model"},
+	{"peers:\n  - proto: vrrp\n    list:\n      - {name: a, vrid: 1}\n      - {name: b, vrid: 0}\n", 5,
+	 "vrid: '0' is out of range"},
+	{"peers:\n  - proto: vrrp\n    list:\n      - {name: a, vrid: 1}\n      - {name: b, vrid: 1}\n", 5,
+	 "peer b has the same identity as a of line 4"},
+	{"peers:\n  - proto: bfd\n    list:\n      - {name: a, from: 10.0.0.1}\n      - {name: b, id: " ID_A
+	 ", vlan: 1}\n",
+	 5, "say who b is"},
 
 	/* consumers */
 	{"consumers:\n  - suspect: 8\n", 2, "a consumer needs a `name`"},
@@ -426,6 +495,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_file(smallest_file_has_five_lines),
 		with_file(everything_is_taken),
+		with_file(rules_are_taken),
 		with_file(wrong_files_are_refused_with_their_line),
 		with_file(every_cut_of_a_file_is_survived),
 		with_file(every_byte_may_be_wrong),

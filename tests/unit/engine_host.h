@@ -21,11 +21,13 @@
 static struct host {
 	struct kphi_record record[PEERS];
 	struct kphi_peer peer[PEERS];
+	struct kphi_rule rule[PEERS];
 	uint64_t ring[PEERS][RING];
 	struct kphi_tick tick;
 	struct kphi_verdict verdict[PEERS];
 	struct event event[EVENTS];
 	char consumer[EVENTS][KPHI_NAME_SIZE];
+	char label[KPHI_NAME_SIZE], detail[160]; /* of the last event */
 	uint32_t events, verdicts, busy, peers;
 	uint64_t reads, token;
 	uint32_t cares;
@@ -53,6 +55,12 @@ static const struct kphi_tick *read_tick(void *context, uint32_t cpu)
 	return &host.tick;
 }
 
+static const struct kphi_rule *read_rule(void *context, uint32_t slot)
+{
+	(void)context;
+	return &host.rule[slot];
+}
+
 static struct engine_hearing hearing(void *context, const struct kphi_record *record)
 {
 	(void)context;
@@ -73,6 +81,8 @@ static void say(void *context, const struct event *event)
 	assert_true(host.events < EVENTS);
 	if (event->consumer)
 		snprintf(host.consumer[host.events], KPHI_NAME_SIZE, "%s", event->consumer);
+	snprintf(host.label, sizeof(host.label), "%s", event->host ? event->host : "");
+	snprintf(host.detail, sizeof(host.detail), "%s", event->detail ? event->detail : "");
 	host.event[host.events++] = *event;
 }
 
@@ -101,6 +111,7 @@ static uint64_t token(void *context)
 static const struct engine_host callbacks = {
 	.read = read_slot,
 	.tick = read_tick,
+	.rule = read_rule,
 	.hearing = hearing,
 	.consumers = consumers,
 	.event = say,

@@ -41,13 +41,14 @@ static void assert_line(const struct event *e, bool current, const char *expecte
 static void event_about_a_peer(void **state)
 {
 	(void)state;
-	assert_line(
-		&suspect, false,
-		"{\"type\":\"suspect\",\"seq\":42,\"monotonic_ns\":5000000000,"
-		"\"time\":\"2023-11-14T22:13:20.000000000Z\",\"current\":false,\"peer\":\"db1\",\"slot\":3,"
-		"\"generation\":7,\"epoch\":1700000000,\"consumer\":\"page\",\"cause\":\"silence\","
-		"\"model\":\"normal\",\"phi\":8.500000,\"threshold\":8.000000,\"silence_ns\":812000000,"
-		"\"since_ns\":5000000000,\"token\":3298534883337,\"detail\":null}\n");
+	assert_line(&suspect, false,
+		    "{\"type\":\"suspect\",\"seq\":42,\"monotonic_ns\":5000000000,"
+		    "\"time\":\"2023-11-14T22:13:20.000000000Z\",\"current\":false,\"peer\":\"db1\",\"host\":"
+		    "null,\"slot\":3,"
+		    "\"generation\":7,\"epoch\":1700000000,\"consumer\":\"page\",\"cause\":\"silence\","
+		    "\"model\":\"normal\",\"phi\":8.500000,\"threshold\":8.000000,\"silence_ns\":812000000,"
+		    "\"since_ns\":5000000000,\"token\":3298534883337,\"interval_ns\":null,\"speaker\":null,"
+		    "\"detail\":null}\n");
 }
 
 static void event_without_values(void **state)
@@ -59,9 +60,28 @@ static void event_without_values(void **state)
 		&e, true,
 		"{\"type\":\"leave\",\"seq\":42,\"monotonic_ns\":1,\"time\":\"2023-11-14T22:13:15."
 		"000000001Z\","
-		"\"current\":true,\"peer\":\"a\",\"slot\":0,\"generation\":0,\"epoch\":0,\"consumer\":null,"
+		"\"current\":true,\"peer\":\"a\",\"host\":null,\"slot\":0,\"generation\":0,\"epoch\":0,"
+		"\"consumer\":null,"
 		"\"cause\":null,\"model\":null,\"phi\":null,\"threshold\":null,\"silence_ns\":null,"
-		"\"since_ns\":null,\"token\":null,\"detail\":null}\n");
+		"\"since_ns\":null,\"token\":null,\"interval_ns\":null,\"speaker\":null,\"detail\":null}\n");
+}
+
+static void event_about_another_speaker(void **state)
+{
+	static const uint8_t speaker[16] = {[10] = 255, [11] = 255, [12] = 192, [14] = 2, [15] = 7};
+	struct event e = {
+		.type = EVENT_handover, .now_ns = 1, .peer = "a", .host = "rack 7", .interval_ns = 5};
+
+	(void)state;
+	memcpy(e.speaker, speaker, sizeof(speaker));
+	assert_line(&e, false,
+		    "{\"type\":\"handover\",\"seq\":42,\"monotonic_ns\":1,\"time\":\"2023-11-14T22:13:15."
+		    "000000001Z\","
+		    "\"current\":false,\"peer\":\"a\",\"host\":\"rack 7\",\"slot\":0,\"generation\":0,"
+		    "\"epoch\":0,\"consumer\":null,"
+		    "\"cause\":null,\"model\":null,\"phi\":null,\"threshold\":null,\"silence_ns\":null,"
+		    "\"since_ns\":null,\"token\":null,\"interval_ns\":5,\"speaker\":\"192.0.2.7\","
+		    "\"detail\":null}\n");
 }
 
 static void event_about_this_host(void **state)
@@ -274,6 +294,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(event_about_a_peer),
 		cmocka_unit_test(event_without_values),
+		cmocka_unit_test(event_about_another_speaker),
 		cmocka_unit_test(event_about_this_host),
 		cmocka_unit_test(every_line_is_one_document),
 		cmocka_unit_test(time_is_rfc_3339),

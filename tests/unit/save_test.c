@@ -78,6 +78,45 @@ static void some_text(uint64_t *random, char *text, size_t size)
 		text[length ? length - 1 : 0] = 'x';
 }
 
+static void some_match(uint64_t *random, struct kphi_match *m)
+{
+	m->width = (uint8_t)(1 + random_below(random, 8));
+	m->offset = (uint16_t)random_below(random, PARSE_OFFSET_MAX + 1);
+	m->mask = random_bits(random) & UINT64_MAX >> (8 - m->width) * 8;
+	m->mask = m->mask ? m->mask : 1;
+	m->value = random_bits(random) & m->mask;
+}
+
+/* All that there can be in a rule, whatever preset it is from. */
+static void some_rule(uint64_t *random, struct kphi_id *id, struct kphi_rule *r)
+{
+	static const char *const devices[] = {"", "eth0", "bond0.7", "\xc3\xa4\"\\'"};
+
+	if (random_below(random, 2)) {
+		id->protocol = (uint8_t)(18 + random_below(random, 238));
+		id->port = 0;
+	}
+	for (uint64_t i = 0, n = random_below(random, KPHI_MATCHES + 1); i < n; i++)
+		some_match(random, &r->match[i]);
+	if (r->match[0].width && random_below(random, 2)) {
+		r->any_source = 1;
+		memset(id->bytes, 0, sizeof(id->bytes));
+	}
+	if (random_below(random, 2))
+		some_match(random, &r->leave);
+	if (random_below(random, 2)) {
+		r->sequence_offset = (uint16_t)random_below(random, PARSE_OFFSET_MAX + 1);
+		r->sequence_bits = (uint8_t)(8 << random_below(random, 4));
+		r->sequence_little = r->sequence_bits > 8 && random_below(random, 2);
+	}
+	r->decoder = id->protocol == 17 && random_below(random, 2);
+	r->local_rx_ns = r->decoder * random_magnitude(random, 41);
+	r->min_ttl = (uint8_t)random_bits(random);
+	r->vlan = (uint16_t)random_below(random, 4095);
+	r->preset = (uint8_t)random_bits(random);
+	strcpy(r->device, devices[random_below(random, sizeof(devices) / sizeof(*devices))]);
+}
+
 static struct saved_peer some_peer(uint64_t *random)
 {
 	struct saved_peer p = {.epoch = random_magnitude(random, 64)};
@@ -92,6 +131,8 @@ static struct saved_peer some_peer(uint64_t *random)
 	for (int i = 0; i < 16; i++)
 		p.peer.id.bytes[i] = (uint8_t)random_bits(random);
 	p.peer.id.bytes[0] |= 1;
+	if (!native && random_below(random, 4))
+		some_rule(random, &p.peer.id, &p.rule);
 	p.peer.model = (uint8_t)random_below(random, KPHI_MODELS);
 	p.peer.interval_ns = random_below(random, 2) * random_magnitude(random, 40);
 	if (random_below(random, 2)) {
@@ -145,6 +186,30 @@ static void everything_comes_back(void **state)
 		free(back.peers);
 		free(text);
 	}
+}
+
+/* What was saved by kphi 0.1, and what it can still read. */
+static void version_1(void **state)
+{
+	struct saved_peer peers[1] = {
+		{.peer = {.name = "ups", .id = {.kind = KPHI_ID_RULE, .protocol = 17, .port = 4001}}}};
+	struct saved_store s = {2, 1000, 1, peers, 1}, back;
+	char why[WHY_SIZE];
+	size_t size;
+	char *text = print(&s, &size);
+
+	(void)state;
+	assert_non_null(strstr(text, " {\"kphi_store\":1,"));
+	assert_non_null(strstr(text, "{\"name\":\"ups\",\"from\":\"::\",\"port\":4001,\"interval_ns\":0,"
+				     "\"model\":\"normal\",\"epoch\":0}"));
+	assert_int_equal(saved_parse(text, size, &back, why, sizeof(why)), 0);
+	assert_memory_equal(back.peers, peers, sizeof(peers));
+	free(back.peers);
+	free(text);
+	peers[0].rule.min_ttl = 255;
+	text = print(&s, &size);
+	assert_non_null(strstr(text, " {\"kphi_store\":2,"));
+	free(text);
 }
 
 /* --- damage --- */
@@ -242,6 +307,7 @@ static void lost_swapped_twice(void **state)
 #define HEAD       "{\"kphi_store\":1,\"capacity\":2,\"window\":1000,\"saved_s\":1}"
 #define ID         "\"id\":\"00000000-0000-4000-8000-000000000001\""
 #define REST       "\"interval_ns\":0,\"model\":\"normal\",\"epoch\":1"
+#define RULE(rule) "{\"name\":\"a\",\"from\":\"10.0.0.1\"," rule "," REST "}"
 #define PEER(name) "{\"name\":\"" name "\"," ID "," REST "}"
 
 static void what_cannot_be(void **state)
@@ -250,7 +316,8 @@ static void what_cannot_be(void **state)
 		const char *lines[LINES_MAX];
 		const char *expected;
 	} cases[] = {
-		{{"{\"kphi_store\":2}"}, "line 1: version 2 is not known"},
+		{{"{\"kphi_store\":3}"}, "line 1: version 3 is not known to this kphi, which reads 1 to 2"},
+		{{"{\"kphi_store\":0}"}, "line 1: version 0 is not known"},
 		{{"{\"peers\":0}"}, "line 1: \"kphi_store\" is missing"},
 		{{"[]"}, "line 1: this is not one JSON object"},
 		{{"{} {}"}, "line 1: this is not one JSON object"},
@@ -265,7 +332,7 @@ static void what_cannot_be(void **state)
 		{{HEAD, PEER("a"), PEER("b"), PEER("c")},
 		 "line 4: more peers than the store had room for (2)"},
 		{{HEAD, "{\"name\":\"a\"," ID "," REST ",\"colour\":1}"},
-		 "line 2: \"colour\" is no key of version 1"},
+		 "line 2: \"colour\" is no key of version 2"},
 		{{HEAD, "{" ID "," REST "}"}, "line 2: \"name\" is missing"},
 		{{HEAD, "{\"name\":7," ID "," REST "}"}, "line 2: \"name\" is no text"},
 		{{HEAD, PEER("a\\u0000b")}, "line 2: \"name\" is no text"},
@@ -275,7 +342,24 @@ static void what_cannot_be(void **state)
 		{{HEAD, "{\"name\":\"a\"," ID ",\"port\":1," REST "}"}, "line 2: an identity is either"},
 		{{HEAD, "{\"name\":\"a\",\"from\":\"10.0.0.1\"," REST "}"}, "line 2: \"port\" is missing"},
 		{{HEAD, "{\"name\":\"a\",\"from\":\"10.0.0.1\",\"port\":0," REST "}"},
-		 "line 2: an identity is either"},
+		 "line 2: UDP has a \"port\" above 0"},
+		{{HEAD, RULE("\"protocol\":112,\"port\":1")}, "line 2: UDP has a \"port\" above 0"},
+		{{HEAD, RULE("\"protocol\":256")}, "line 2: \"protocol\" is above 255"},
+		{{HEAD, RULE("\"port\":1,\"id\":\"x\"")}, "line 2: an identity is either"},
+		{{HEAD, RULE("\"port\":1,\"match\":\"0:01\"")}, "line 2: \"match\" is no list"},
+		{{HEAD, RULE("\"port\":1,\"match\":[1]")}, "\"match\" has an element that is no text"},
+		{{HEAD, RULE("\"port\":1,\"match\":[\"0:0\"]")}, "line 2: \"match\": '0:0' has 1 hex digits"},
+		{{HEAD, RULE("\"port\":1,\"match\":[\"0:01\",\"1:01\",\"2:01\"]")},
+		 "line 2: \"match\" has 3 elements: 2 are the most"},
+		{{HEAD, RULE("\"port\":1,\"leave\":\"01\"")}, "line 2: \"leave\": "},
+		{{HEAD, RULE("\"port\":1,\"sequence\":\"0:24\"")}, "line 2: \"sequence\": "},
+		{{HEAD, RULE("\"port\":1,\"device\":\"a b\"")}, "line 2: \"device\": "},
+		{{HEAD, RULE("\"port\":1,\"ttl\":256")}, "line 2: \"ttl\" is above 255"},
+		{{HEAD, RULE("\"port\":1,\"vlan\":4095")}, "line 2: \"vlan\" is above 4094"},
+		{{HEAD, RULE("\"port\":1,\"decoder\":\"ospf\"")}, "line 2: \"decoder\" is none"},
+		{{HEAD, RULE("\"protocol\":112,\"decoder\":\"bfd\"")}, "line 2: BFD is UDP"},
+		{{HEAD, "{\"name\":\"a\",\"port\":1," REST "}"},
+		 "line 2: a rule has a \"from\", or a \"match\", or both"},
 		{{HEAD, "{\"name\":\"a\",\"from\":\"host\",\"port\":1," REST "}"}, "line 2: "},
 		{{HEAD, "{\"name\":\"a\",\"id\":\"1\"," REST "}"}, "line 2: "},
 		{{HEAD, "{\"name\":\"a\"," ID ",\"interval_ns\":-1,\"model\":\"normal\",\"epoch\":1}"},
@@ -330,9 +414,13 @@ static void noise(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(everything_comes_back), cmocka_unit_test(each_bit),
-		cmocka_unit_test(cut_off_anywhere),      cmocka_unit_test(lost_swapped_twice),
-		cmocka_unit_test(what_cannot_be),        cmocka_unit_test(noise),
+		cmocka_unit_test(everything_comes_back),
+		cmocka_unit_test(version_1),
+		cmocka_unit_test(each_bit),
+		cmocka_unit_test(cut_off_anywhere),
+		cmocka_unit_test(lost_swapped_twice),
+		cmocka_unit_test(what_cannot_be),
+		cmocka_unit_test(noise),
 	};
 
 	return cmocka_run_group_tests_name("save", tests, NULL, NULL);

@@ -72,7 +72,8 @@ struct peer_spec {
 	uint64_t phase_ns, pause_ns, min_std_ns, cap_ns;
 	uint32_t jitter_ppm, cpu, device;
 	uint8_t model, set;
-	bool rule, absent;
+	uint8_t sequence_bits, decoder; /* of a rule */
+	bool rule, speakers, absent;
 };
 
 struct script {
@@ -112,12 +113,14 @@ struct packet {
 struct sim_peer {
 	const struct peer_spec *spec;
 	struct kphi_peer peer;
+	struct kphi_rule rule;
 	struct kphi_record record;
 	uint64_t *ring;
 	uint64_t start_ns, beats; /* the sender's grid, and how many slots of it are past */
 	uint64_t due_ns; /* its next beat; UINT64_MAX: it is silent */
-	uint64_t epoch, sequence;
+	uint64_t epoch, sequence, speaker;
 	uint8_t flags;
+	uint8_t bfd_state, bfd_flags;
 };
 
 struct sim_cpu {

@@ -29,6 +29,11 @@ static const struct kphi_tick *read_tick(void *context, uint32_t cpu)
 	return world_tick(context, cpu);
 }
 
+static const struct kphi_rule *read_rule(void *context, uint32_t slot)
+{
+	return &((struct world *)context)->peer[slot].rule;
+}
+
 static struct engine_hearing hearing(void *context, const struct kphi_record *record)
 {
 	return world_hearing(context, record);
@@ -127,6 +132,7 @@ void host_start(struct world *w)
 		.context = w,
 		.read = read_slot,
 		.tick = read_tick,
+		.rule = read_rule,
 		.hearing = hearing,
 		.consumers = consumers,
 		.event = say,

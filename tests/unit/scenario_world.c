@@ -25,21 +25,46 @@ static void next_beat(struct world *w, struct sim_peer *p)
 		p->due_ns += noise(w) % (2 * spread_ns + 1) - spread_ns;
 }
 
+/* As identify_rule() of bpf/identify.h. */
+static void speak_bfd(const struct sim_peer *p, struct kphi_beat *b)
+{
+	b->bfd = (struct kphi_bfd){
+		.discriminator = (uint32_t)p->epoch,
+		.desired_tx_us = (uint32_t)(p->spec->real_ns / 1000),
+		.multiplier = 3,
+		.state = p->bfd_state,
+		.flags = p->bfd_flags,
+	};
+	b->local_rx_ns = p->rule.local_rx_ns;
+	if (kphi_bfd_is_quiet(&b->bfd))
+		b->type = KPHI_WIRE_LEAVE;
+}
+
 static struct packet packet_of(const struct world *w, const struct sim_peer *p, uint8_t type)
 {
-	return (struct packet){
+	const struct peer_spec *spec = p->spec;
+	struct packet packet = {
 		.peer = (uint32_t)(p - w->peer),
 		.beat =
 			{
-				.epoch = p->spec->rule ? 0 : p->epoch,
-				.sequence = p->spec->rule ? 0 : p->sequence,
-				.device = p->spec->device,
-				.cpu = (uint16_t)p->spec->cpu,
+				.epoch = spec->rule ? 0 : p->epoch,
+				.sequence = spec->rule && !spec->sequence_bits ? 0 : p->sequence,
+				.device = spec->device,
+				.cpu = (uint16_t)spec->cpu,
 				.type = type,
 				.flags = p->flags,
-				.native = !p->spec->rule,
+				.native = !spec->rule,
+				.sequence_bits = spec->sequence_bits,
+				.decoder = spec->decoder,
+				.any_source = spec->speakers,
 			},
 	};
+
+	if (spec->decoder == KPHI_DECODER_BFD)
+		speak_bfd(p, &packet.beat);
+	else if (spec->speakers)
+		packet.beat.speaker[1] = p->speaker;
+	return packet;
 }
 
 static void send(struct world *w, struct sim_peer *p, uint8_t type)
@@ -84,6 +109,13 @@ static void add(struct world *w, struct sim_peer *p)
 	p->peer.max_interval_ns = spec->cap_ns;
 	p->peer.model = spec->model;
 	p->peer.set = spec->set;
+	p->peer.id.kind = spec->rule ? KPHI_ID_RULE : KPHI_ID_NATIVE;
+	p->rule = (struct kphi_rule){
+		.sequence_bits = spec->sequence_bits,
+		.decoder = spec->decoder,
+		.any_source = spec->speakers,
+		.local_rx_ns = spec->decoder ? spec->interval_ns : 0,
+	};
 	clear(w, p);
 }
 
@@ -152,6 +184,17 @@ static void restart(struct world *w, struct sim_peer *p, const struct line *l, u
 	start(w, p);
 }
 
+/* What its packets say from now on: admin-down, down, init or up, or `demand` on top of that. */
+static void set_bfd(struct sim_peer *p, const char *word)
+{
+	static const char *const states[] = {"admin-down", "down", "init", "up"};
+
+	for (uint8_t i = 0; i < 4; i++)
+		if (!strcmp(word, states[i]))
+			p->bfd_state = i;
+	p->bfd_flags = strcmp(word, "demand") ? 0 : KPHI_BFD_DEMAND;
+}
+
 static void remove_peer(struct sim_peer *p)
 {
 	p->record.state = KPHI_FREE;
@@ -181,6 +224,10 @@ static bool act_on_peer(struct world *w, struct sim_peer *p, const struct line *
 		p->flags = word_is(l, at + 2, "on") ? KPHI_WIRE_DEGRADED : 0;
 	else if (!strcmp(verb, "restart"))
 		restart(w, p, l, at + 1);
+	else if (!strcmp(verb, "bfd"))
+		set_bfd(p, l->word[at + 2]);
+	else if (!strcmp(verb, "hand-over"))
+		p->speaker++;
 	else if (!strcmp(verb, "mute"))
 		mute(w, p, l, at + 1);
 	else if (!strcmp(verb, "reset"))
@@ -355,6 +402,8 @@ static struct world *world_new(const struct script *s, const struct witness *wit
 		w->peer[i].spec = &s->peer[i];
 		w->peer[i].due_ns = UINT64_MAX;
 		w->peer[i].epoch = SCENARIO_WALL_S;
+		w->peer[i].speaker = 1;
+		w->peer[i].bfd_state = KPHI_BFD_UP;
 		w->peer[i].ring = calloc(KPHI_WINDOW_DEFAULT, sizeof(uint64_t));
 		if (!s->peer[i].absent)
 			add(w, &w->peer[i]);

@@ -151,6 +151,86 @@ static void a_contradicted_goodbye_is_told(void **state)
 	assert_non_null(strstr(text, "for an hour only; but messages of an older epoch or sequence arrive"));
 }
 
+/* What is said of the record when the peer is a rule with a sequence number and no epoch. */
+static void assert_rule_explained(const struct view *v, const char *expected)
+{
+	char text[VIEW_REASON];
+
+	view_explain(v, text, sizeof(text));
+	assert_string_equal(text, expected);
+}
+
+static void a_rule_is_told_without_an_epoch(void **state)
+{
+	struct view v = {.record = {.state = KPHI_UP, .last_ns = 1000, .since_ns = 1000, .stale_ns = 1001},
+			 .opinion = {.state = PEER_SUSPECT, .reason = REASON_STALE},
+			 .rule = {.sequence_bits = 16},
+			 .is_rule = true,
+			 .now_ns = 5000001000};
+
+	(void)state;
+	assert_rule_explained(&v, "silent, but packets arrive whose sequence numbers do not follow its last "
+				  "one: is that field of the rule the right one?");
+	v.opinion = (struct opinion){.state = PEER_UP};
+	assert_rule_explained(&v, "");
+	v.record.resync = 7;
+	assert_rule_explained(&v,
+			      "its sequence numbers have jumped: the next one decides whether it began anew");
+	v.record.state = KPHI_LEFT;
+	v.record.resync = 0;
+	v.opinion = (struct opinion){.state = PEER_LEFT, .reason = REASON_LEFT};
+	assert_rule_explained(
+		&v, "left 5s ago; but packets arrive whose sequence numbers do not follow its last one");
+}
+
+/* One who holds an address for others is a speaker; that it resigns is no death. */
+static void a_speaker_is_named(void **state)
+{
+	static const uint8_t speaker[16] = {[10] = 255, [11] = 255, [12] = 192, [14] = 2, [15] = 7};
+	struct view v = {.record = {.state = KPHI_UP, .last_ns = 1000, .since_ns = 1000},
+			 .peer = {.id = {.kind = KPHI_ID_RULE, .protocol = 112}},
+			 .opinion = {.state = PEER_UP},
+			 .rule = {.any_source = 1},
+			 .is_rule = true,
+			 .now_ns = 5000001000};
+
+	(void)state;
+	memcpy(v.record.speaker, speaker, sizeof(speaker));
+	assert_rule_explained(&v, "192.0.2.7 speaks");
+	v.record.state = KPHI_LEFT;
+	v.opinion = (struct opinion){.state = PEER_LEFT, .reason = REASON_LEFT};
+	assert_rule_explained(&v, "its master resigned (priority 0) 5s ago; 192.0.2.7 spoke last");
+	v.record.state = KPHI_WAITING;
+	assert_null(view_speaker(&v));
+	v.record.state = KPHI_UP;
+	v.rule.any_source = 0;
+	assert_null(view_speaker(&v));
+}
+
+static void each_state_says_something_of_the_host(void **state)
+{
+	static const struct {
+		enum peer_state state;
+		enum peer_reason reason;
+		enum host_word word;
+	} cases[] = {
+		{PEER_WAITING, REASON_NO_BEAT, HOST_UNHEARD},
+		{PEER_WAITING, REASON_LEFT_EXPIRED, HOST_LEFT},
+		{PEER_LEARNING, REASON_LEARNING, HOST_AUDIBLE},
+		{PEER_UP, REASON_DEGRADED, HOST_AUDIBLE},
+		{PEER_SUSPECT, REASON_SILENT, HOST_SILENT},
+		{PEER_LEFT, REASON_LEFT, HOST_LEFT},
+		{PEER_DOWN, REASON_DOWN, HOST_DOWN},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct view v = {.opinion = {.state = cases[i].state, .reason = cases[i].reason}};
+
+		assert_int_equal(view_host_word(&v), cases[i].word);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -160,6 +240,9 @@ int main(void)
 		cmocka_unit_test_setup(rings_are_read_oldest_first, fresh_memory),
 		cmocka_unit_test_setup(counters_are_summed_over_the_cpus, fresh_memory),
 		cmocka_unit_test(a_contradicted_goodbye_is_told),
+		cmocka_unit_test(a_rule_is_told_without_an_epoch),
+		cmocka_unit_test(a_speaker_is_named),
+		cmocka_unit_test(each_state_says_something_of_the_host),
 	};
 
 	return cmocka_run_group_tests_name("view", tests, NULL, NULL);

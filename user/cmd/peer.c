@@ -4,50 +4,15 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cmd/session.h"
-#include "core/models.h"
-#include "io/format.h"
 #include "io/parse.h"
 #include "io/utf8.h"
 #include "kernel/clock.h"
 
 #define MUTE_MAX_NS 31536000000000000ULL /* 365 days */
-
-struct add {
-	uint8_t id[16], from[16];
-	uint16_t port;
-	bool has_id, has_from, has_port, has_min_std, has_pause;
-	uint64_t interval_ns, min_std_ns, pause_ns, max_interval_ns;
-	int model;
-	char host[KPHI_NAME_SIZE];
-};
-
-static const struct option_spec add_specs[] = {
-	{"id", OPT_UUID, offsetof(struct add, id), offsetof(struct add, has_id),
-	 .help = "a sender of native heartbeats (`kphi beat` prints its id)"},
-	{"from", OPT_ADDRESS, offsetof(struct add, from), offsetof(struct add, has_from),
-	 .help = "or: any UDP packet from this address ..."},
-	{"port", OPT_PORT, offsetof(struct add, port), offsetof(struct add, has_port),
-	 .help = "... to this port"},
-	{"interval", OPT_DURATION, offsetof(struct add, interval_ns), OPT_NO_HAS, .min = PEER_INTERVAL_MIN_NS,
-	 .max = PEER_INTERVAL_MAX_NS,
-	 .help = "how often it beats; learned from the first 8 intervals if not said"},
-	{"model", OPT_CHOICE, offsetof(struct add, model), OPT_NO_HAS, .choices = model_names,
-	 .help = "how its silence is judged; normal if not said"},
-	{"min-std", OPT_DURATION, offsetof(struct add, min_std_ns), offsetof(struct add, has_min_std),
-	 .max = PEER_SETTING_MAX_NS, .help = "floor of the standard deviation; interval / 10 if not said"},
-	{"pause", OPT_DURATION, offsetof(struct add, pause_ns), offsetof(struct add, has_pause),
-	 .max = PEER_SETTING_MAX_NS, .help = "acceptable pause on top of the mean; 3 intervals if not said"},
-	{"max-interval", OPT_DURATION, offsetof(struct add, max_interval_ns), OPT_NO_HAS,
-	 .min = PEER_INTERVAL_MIN_NS, .max = PEER_SETTING_MAX_NS,
-	 .help = "longer intervals are not learned; 10 intervals if not said"},
-	{"host", OPT_NAME, offsetof(struct add, host), OPT_NO_HAS, .value = "LABEL",
-	 .help = "the host it runs on, to group several streams"},
-};
 
 struct mute {
 	uint64_t for_ns;
@@ -78,45 +43,7 @@ int peer_name(struct args *args, char *name)
 	return 0;
 }
 
-static int check_add(const struct args *args, const struct add *c)
-{
-	if (c->has_id == c->has_from)
-		fail("%s: say who it is: either `id UUID` (native heartbeats) or `from ADDRESS port PORT` "
-		     "(any UDP packet)",
-		     args->where);
-	else if (c->has_from != c->has_port)
-		fail("%s: `from ADDRESS` and `port PORT` go together, and not with `id`", args->where);
-	else if (c->model == KPHI_MODEL_EXPONENTIAL && (c->has_min_std || c->has_pause))
-		fail("%s: the exponential model knows the mean only: it has no `min-std` and no `pause`",
-		     args->where);
-	else if (c->max_interval_ns && c->max_interval_ns < c->interval_ns)
-		fail("%s: `max-interval` is below `interval`: nothing would ever be learned", args->where);
-	else
-		return 0;
-	return -EINVAL;
-}
-
-static struct kphi_peer to_peer(const char *name, const struct add *c)
-{
-	struct kphi_peer p = {
-		.interval_ns = c->interval_ns,
-		.min_std_ns = c->min_std_ns,
-		.pause_ns = c->pause_ns,
-		.max_interval_ns = c->max_interval_ns,
-		.model = c->model,
-		.set = (c->has_min_std ? KPHI_SET_MIN_STD : 0) | (c->has_pause ? KPHI_SET_PAUSE : 0),
-	};
-
-	memcpy(p.name, name, sizeof(p.name));
-	memcpy(p.host, c->host, sizeof(p.host));
-	p.id.kind = c->has_id ? KPHI_ID_NATIVE : KPHI_ID_RULE;
-	p.id.protocol = c->has_id ? 0 : IPPROTO_UDP;
-	p.id.port = c->has_id ? 0 : c->port;
-	memcpy(p.id.bytes, c->has_id ? c->id : c->from, sizeof(p.id.bytes));
-	return p;
-}
-
-static int say_done(struct kphi_cli *cli, const char *what, const char *name)
+int peer_done(struct kphi_cli *cli, const char *what, const char *name)
 {
 	struct out *o = out_new(stdout, cli->mode);
 
@@ -124,49 +51,6 @@ static int say_done(struct kphi_cli *cli, const char *what, const char *name)
 	out_string(o, what, what, name);
 	out_close_object(o);
 	return command_finish(o);
-}
-
-/* Whose identity is it already? */
-static const char *owner_of(const struct store *s, const struct kphi_id *id)
-{
-	for (uint32_t i = 0; i < s->header->peers; i++)
-		if (s->records[i].state != KPHI_FREE && !memcmp(&s->peers[i].id, id, sizeof(*id)))
-			return s->peers[i].name;
-	return "another peer";
-}
-
-static int peer_add(struct kphi_cli *cli, struct args *args)
-{
-	char name[KPHI_NAME_SIZE];
-	struct add c = {0};
-	struct kphi_peer peer;
-	struct session s;
-	uint32_t slot = 0;
-	int exit, err;
-
-	if (peer_name(args, name) || options_parse(args, add_specs, COUNT(add_specs), &c) ||
-	    check_add(args, &c))
-		return KPHI_EXIT_USAGE;
-	peer = to_peer(name, &c);
-	exit = session_change(&s, cli);
-	if (exit)
-		goto end;
-	exit = KPHI_EXIT_FAILED;
-	if (store_find(&s.store, name) >= 0) {
-		fail("%s: there is a peer of that name already. `kphi peer show name %s` shows it; `kphi "
-		     "peer del %s` removes it",
-		     name, name, name);
-		goto end;
-	}
-	err = control_add(&s.control, &s.store, &peer, NULL, &slot, &s.why);
-	if (err == -EEXIST)
-		fail("%s: %s is that identity already. One identity is one peer", name,
-		     owner_of(&s.store, &peer.id));
-	else
-		exit = session_result(&s, err);
-end:
-	session_end(&s);
-	return exit ? exit : say_done(cli, "added", name);
 }
 
 /* Finds the peer by its name and asks for a change of the generation that was seen. */
@@ -223,7 +107,7 @@ static int peer_del(struct kphi_cli *cli, struct args *args)
 	if (peer_name(args, name) || args_done(args))
 		return KPHI_EXIT_USAGE;
 	exit = change(cli, name, ask_delete, NULL);
-	return exit ? exit : say_done(cli, "deleted", name);
+	return exit ? exit : peer_done(cli, "deleted", name);
 }
 
 static int peer_reset(struct kphi_cli *cli, struct args *args)
@@ -234,7 +118,7 @@ static int peer_reset(struct kphi_cli *cli, struct args *args)
 	if (peer_name(args, name) || args_done(args))
 		return KPHI_EXIT_USAGE;
 	exit = change(cli, name, ask_reset, NULL);
-	return exit ? exit : say_done(cli, "reset", name);
+	return exit ? exit : peer_done(cli, "reset", name);
 }
 
 /* It is shown on terminals and kept in the store: one line of text, and not a long one. */
@@ -264,7 +148,7 @@ static int say_muted(struct kphi_cli *cli, const char *name, const struct mute *
 	struct out *o;
 
 	if (!m->for_ns)
-		return say_done(cli, "unmuted", name);
+		return peer_done(cli, "unmuted", name);
 	o = out_new(stdout, cli->mode);
 	out_open_object(o, NULL);
 	out_string(o, "muted", "muted", name);
@@ -301,12 +185,14 @@ static int peer_unmute(struct kphi_cli *cli, struct args *args)
 
 int cmd_peer(struct kphi_cli *cli, int argc, char **argv)
 {
-	static const struct command commands[] = {
+	const struct command commands[] = {
 		{"show", peer_show, NULL, 0, "[[name] NAME]",
 		 "state, suspicion level and the figures behind it"},
 		{"window", peer_window, NULL, 0, "[name] NAME",
 		 "the intervals in a peer's window, and their histogram"},
-		{"add", peer_add, add_specs, COUNT(add_specs), "NAME", "watch a stream of heartbeats"},
+		{"add", peer_add, peer_add_specs, peer_add_specs_count, "NAME",
+		 "watch a stream of heartbeats"},
+		{"presets", peer_presets, NULL, 0, "", "the protocols that `proto` knows"},
 		{"del", peer_del, NULL, 0, "[name] NAME", "stop watching it"},
 		{"reset", peer_reset, NULL, 0, "[name] NAME",
 		 "forget what was heard of it, and accept the sender as it is now, a lower epoch included"},

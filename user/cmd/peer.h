@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The two halves of kphi peer: changing (peer.c) and showing (peer_show.c). */
+/* The parts of kphi peer: adding (peer_add.c), other changes (peer.c) and showing (peer_show.c). */
 #ifndef KPHI_CMD_PEER_H
 #define KPHI_CMD_PEER_H
 
 #include "cmd/cmd.h"
+
+extern const struct option_spec peer_add_specs[];
+extern const size_t peer_add_specs_count;
+int peer_add(struct kphi_cli *cli, struct args *args);
+int peer_presets(struct kphi_cli *cli, struct args *args);
 
 int peer_show(struct kphi_cli *cli, struct args *args);
 int peer_window(struct kphi_cli *cli, struct args *args);
@@ -11,5 +16,8 @@ int peer_window(struct kphi_cli *cli, struct args *args);
 /* Reads the name that comes next, after an optional keyword `name`, into name[KPHI_NAME_SIZE]. 0 or -EINVAL.
  */
 int peer_name(struct args *args, char *name);
+
+/* The document of a change: {"added": NAME}. Returns the exit code. */
+int peer_done(struct kphi_cli *cli, const char *what, const char *name);
 
 #endif

@@ -7,14 +7,20 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd/peer_bfd.h"
 #include "core/silence.h"
 #include "io/format.h"
+
+#define PROTOCOL_VRRP 112 /* RFC 5798 */
 
 void view_judge(struct view *v, const struct store *s, uint32_t slot, const struct threshold *suspect,
 		uint64_t now_ns)
 {
 	const struct kphi_tick *tick = &s->ticks[v->record.cpu < s->header->cpus ? v->record.cpu : 0];
 
+	v->is_rule = v->peer.id.kind == KPHI_ID_RULE;
+	if (v->is_rule)
+		v->rule = s->rules[slot];
 	v->slot = slot;
 	v->now_ns = now_ns;
 	v->discount_ns = v->record.state == KPHI_WAITING ? 0 : silence_discount_ns(&v->record, tick, now_ns);
@@ -33,6 +39,23 @@ const char *view_state(const struct view *v)
 	if (is_held(v))
 		return "held";
 	return v->opinion.reason == REASON_DEGRADED ? "degraded" : policy_state_name(v->opinion.state);
+}
+
+enum host_word view_host_word(const struct view *v)
+{
+	static const enum host_word words[] = {
+		[PEER_WAITING] = HOST_UNHEARD, [PEER_LEARNING] = HOST_AUDIBLE, [PEER_UP] = HOST_AUDIBLE,
+		[PEER_SUSPECT] = HOST_SILENT,  [PEER_LEFT] = HOST_LEFT,        [PEER_DOWN] = HOST_DOWN,
+	};
+
+	return v->opinion.reason == REASON_LEFT_EXPIRED ? HOST_LEFT : words[v->opinion.state];
+}
+
+const uint8_t *view_speaker(const struct view *v)
+{
+	bool may_change = v->is_rule && v->rule.any_source && v->rule.decoder == KPHI_DECODER_NONE;
+
+	return may_change && v->record.state != KPHI_WAITING ? (const uint8_t *)v->record.speaker : NULL;
 }
 
 bool view_is_suspect(const struct view *v)
@@ -80,16 +103,42 @@ static void explain_waiting(const struct view *v, struct sentences *s)
 		    v->record.epoch);
 }
 
+/* A BFD session's end is told by bfd_explain(). */
+static const char *goodbye(const struct view *v)
+{
+	return v->is_rule && v->peer.id.protocol == PROTOCOL_VRRP ? "its master resigned (priority 0)"
+								  : "left";
+}
+
 /* A forged goodbye of a high sequence makes a peer that lives look like this, and nobody would miss it. */
 static void explain_left(const struct view *v, struct sentences *s)
 {
+	bool believed = v->opinion.state == PEER_LEFT;
 	char ago[FORMAT_SIZE];
 
-	say(s,
-	    v->opinion.state == PEER_LEFT ? "left %s ago" : "left %s ago, which is believed for an hour only",
-	    since(v, ago));
-	if (v->record.stale_ns > v->record.last_ns)
+	if (!view_bfd(v))
+		say(s, "%s %s ago%s", goodbye(v), since(v, ago),
+		    believed ? "" : ", which is believed for an hour only");
+	else if (!believed && view_bfd(v)->state == KPHI_BFD_ADMIN_DOWN)
+		say(s, "a goodbye is believed for an hour only");
+	if (v->record.stale_ns <= v->record.last_ns)
+		return;
+	if (v->is_rule)
+		say(s, "but packets arrive whose sequence numbers do not follow its last one");
+	else
 		say(s, "but messages of an older epoch or sequence arrive: `kphi peer reset` accepts them");
+}
+
+static void explain_stale(const struct view *v, struct sentences *s)
+{
+	if (v->is_rule)
+		say(s, "silent, but packets arrive whose sequence numbers do not follow its last one: is "
+		       "that field of the rule the right one?");
+	else
+		say(s,
+		    "silent, but messages of an older epoch or sequence arrive (current epoch %" PRIu64
+		    "): `kphi peer reset` accepts them",
+		    v->record.epoch);
 }
 
 /* Why policy_judge() came to its opinion. */
@@ -111,7 +160,8 @@ static void explain_opinion(const struct view *v, struct sentences *s)
 		say(s, "learning its interval: %u of %d heard", v->record.window.n, KPHI_LEARN_RUN);
 		break;
 	case REASON_SEED:
-		say(s, "judged by its configured interval until two were heard");
+		say(s, "judged by %s interval until two were heard",
+		    view_bfd(v) ? "the announced" : "its configured");
 		break;
 	case REASON_DEGRADED:
 		say(s, "degraded: its own health check fails");
@@ -120,10 +170,7 @@ static void explain_opinion(const struct view *v, struct sentences *s)
 		say(s, "silent for %s: phi has reached 8", format_duration(v->opinion.silence_ns, text));
 		break;
 	case REASON_STALE:
-		say(s,
-		    "silent, but messages of an older epoch or sequence arrive (current epoch %" PRIu64
-		    "): `kphi peer reset` accepts them",
-		    v->record.epoch);
+		explain_stale(v, s);
 		break;
 	case REASON_DOWN:
 		say(s, "its own watcher declared it down %s ago", since(v, text));
@@ -131,16 +178,34 @@ static void explain_opinion(const struct view *v, struct sentences *s)
 	}
 }
 
+/* What the packets of a rule say besides. */
+static void explain_rule(const struct view *v, struct sentences *s)
+{
+	const uint8_t *speaker = view_speaker(v);
+	char address[ADDRESS_SIZE];
+
+	if (v->record.resync && v->rule.sequence_bits)
+		say(s, "its sequence numbers have jumped: the next one decides whether it began anew");
+	if (speaker)
+		say(s, v->opinion.state == PEER_UP ? "%s speaks" : "%s spoke last",
+		    format_address(speaker, address));
+}
+
 void view_explain(const struct view *v, char *text, size_t size)
 {
 	struct sentences s = {text, size};
-	char stall[FORMAT_SIZE], rest[FORMAT_SIZE];
+	char stall[FORMAT_SIZE], rest[FORMAT_SIZE], bfd[128];
 
 	*text = '\0';
 	if (v->muted)
 		say(&s, "muted for another %s%s%s", format_duration(v->peer.mute_until_ns - v->now_ns, rest),
 		    *v->peer.mute_reason ? ": " : "", v->peer.mute_reason);
+	bfd_explain(v, bfd, sizeof(bfd));
+	if (*bfd)
+		say(&s, "%s", bfd);
 	explain_opinion(v, &s);
+	if (v->is_rule)
+		explain_rule(v, &s);
 	if (is_held(v))
 		say(&s, "held for another %s: this host stalled %s",
 		    format_duration(v->grace.until_ns - v->now_ns, rest),

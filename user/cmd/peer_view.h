@@ -4,6 +4,7 @@
 #define KPHI_CMD_PEER_VIEW_H
 
 #include "core/grace.h"
+#include "core/hosts.h"
 #include "core/policy.h"
 #include "kernel/store.h"
 
@@ -12,12 +13,13 @@
 struct view {
 	struct kphi_record record;
 	struct kphi_peer peer;
+	struct kphi_rule rule; /* if is_rule */
 	struct opinion opinion;
 	struct grace grace;
 	uint64_t discount_ns; /* how long this host was stalled during the silence, and counts that off */
 	uint64_t now_ns;
 	uint32_t slot;
-	bool muted;
+	bool muted, is_rule;
 };
 
 /* Fills in the rest; `record` and `peer` have been read from `slot`. */
@@ -27,6 +29,12 @@ void view_judge(struct view *v, const struct store *s, uint32_t slot, const stru
 /* The name of its policy state, save for "held": it would be suspect, but is in grace after a stall of this
  * host; and "degraded": it is up, but its own health check fails. */
 const char *view_state(const struct view *v);
+
+/* What that says of the host it runs on. */
+enum host_word view_host_word(const struct view *v);
+
+/* May its source change, and with it nothing else? Then who spoke last, else NULL. */
+const uint8_t *view_speaker(const struct view *v);
 
 /* Is that a verdict to act on: suspect, or declared down? Not while it is held or muted. */
 bool view_is_suspect(const struct view *v);

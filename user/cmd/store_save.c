@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <search.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "io/parse.h"
 #include "io/saved.h"
 #include "kernel/clock.h"
+#include "rule/same.h"
 
 #define NS_PER_SECOND 1000000000ULL
 #define FIRST_LINE    2 /* of a peer in the file */
@@ -46,6 +48,21 @@ static void take_peer(struct saved_peer *saved, const struct kphi_record *r, uin
 	saved->muted_until_s = wall_s() + (saved->mute_left_ns + NS_PER_SECOND - 1) / NS_PER_SECOND;
 }
 
+/* The peer and its rule as they belong together: a rule is the same for as long as its generation is. */
+static int read_peer(const struct store *s, uint32_t slot, struct kphi_record *r, struct saved_peer *p)
+{
+	uint32_t generation;
+	int err;
+
+	do {
+		err = store_read(s, slot, r, &p->peer);
+		p->rule = s->rules[slot];
+		atomic_thread_fence(memory_order_acquire);
+		generation = *(const volatile uint32_t *)&s->records[slot].generation;
+	} while (!err && generation != r->generation);
+	return err;
+}
+
 static int collect(const struct store *s, struct saved_store *saved)
 {
 	uint64_t now_ns = clock_monotonic_ns();
@@ -61,7 +78,7 @@ static int collect(const struct store *s, struct saved_store *saved)
 
 		if (s->records[slot].state == KPHI_FREE)
 			continue;
-		if (store_read(s, slot, &r, &p->peer))
+		if (read_peer(s, slot, &r, p))
 			return -EBUSY;
 		if (r.state == KPHI_FREE)
 			continue;
@@ -167,6 +184,7 @@ static int load_saved(const char *path, struct saved_store *saved)
 
 struct known {
 	const struct kphi_peer *peer;
+	const struct kphi_rule *rule;
 	uint32_t line; /* of the file; 0: in the store */
 };
 
@@ -188,23 +206,24 @@ static int by_id(const void *a, const void *b)
 {
 	const struct known *x = a, *y = b;
 
-	return memcmp(&x->peer->id, &y->peer->id, sizeof(x->peer->id));
+	return rule_compare_identity(x->peer, x->rule, y->peer, y->rule);
 }
 
-static const struct known *look_up(void *const *tree, const struct kphi_peer *peer,
+static const struct known *look_up(void *const *tree, const struct saved_peer *p,
 				   int (*compare)(const void *, const void *))
 {
-	const struct known key = {peer, 0};
+	const struct known key = {&p->peer, &p->rule, 0};
 	void *found = tfind(&key, tree, compare);
 
 	return found ? *(const struct known *const *)found : NULL;
 }
 
-static int remember(struct index *index, const struct kphi_peer *peer, uint32_t line)
+static int remember(struct index *index, const struct kphi_peer *peer, const struct kphi_rule *rule,
+		    uint32_t line)
 {
 	struct known *k = &index->known[index->count++];
 
-	*k = (struct known){peer, line};
+	*k = (struct known){peer, rule, line};
 	return tsearch(k, &index->names, by_name) && tsearch(k, &index->ids, by_id) ? 0 : -ENOMEM;
 }
 
@@ -226,7 +245,7 @@ static int index_store(struct index *index, const struct store *s)
 
 	for (uint32_t slot = 0; s && !err && slot < s->header->peers; slot++)
 		if (s->records[slot].state != KPHI_FREE) /* the lock is ours: nobody adds or deletes */
-			err = remember(index, &s->peers[slot], 0);
+			err = remember(index, &s->peers[slot], &s->rules[slot], 0);
 	return err;
 }
 
@@ -253,7 +272,7 @@ static int say_conflict(const char *path, const struct kphi_peer *p, uint32_t li
 static int compare(const char *path, struct saved_store *saved, struct index *index, uint32_t *fresh)
 {
 	for (uint32_t i = 0; i < saved->count; i++) {
-		const struct kphi_peer *p = &saved->peers[i].peer;
+		const struct saved_peer *p = &saved->peers[i];
 		const struct known *name = look_up(&index->names, p, by_name);
 		const struct known *id = look_up(&index->ids, p, by_id);
 		const struct known *other = name ? name : id;
@@ -263,8 +282,8 @@ static int compare(const char *path, struct saved_store *saved, struct index *in
 			continue;
 		}
 		if (other)
-			return say_conflict(path, p, FIRST_LINE + i, other);
-		if (remember(index, p, FIRST_LINE + i)) {
+			return say_conflict(path, &p->peer, FIRST_LINE + i, other);
+		if (remember(index, &p->peer, &p->rule, FIRST_LINE + i)) {
 			fail("no memory for %u peers", saved->count);
 			return KPHI_EXIT_FAILED;
 		}
@@ -323,7 +342,7 @@ static void take_back(struct session *s, const uint32_t *slots, uint32_t count)
 static int add_all(struct session *s, struct saved_store *saved, uint32_t fresh)
 {
 	uint32_t *slots = calloc((size_t)fresh + 1, sizeof(*slots));
-	uint32_t slot = 0, added = 0;
+	uint32_t slot = 0, added = 0, absent = 0;
 	int err = 0;
 
 	if (!slots)
@@ -334,12 +353,17 @@ static int add_all(struct session *s, struct saved_store *saved, uint32_t fresh)
 		if (!*p->peer.name)
 			continue;
 		mute_again(p);
-		err = control_restore(&s->control, &s->store, &p->peer, NULL, p->epoch, &slot, &s->why);
+		absent += !rule_find_device(&p->peer, &p->rule);
+		err = control_restore(&s->control, &s->store, &p->peer, &p->rule, p->epoch, &slot, &s->why);
 		if (!err)
 			slots[added++] = slot;
 	}
 	if (err)
 		take_back(s, slots, added);
+	else if (absent)
+		warn("%u peers are bound to devices that are not there yet: nothing is heard of them before "
+		     "`kphi net attach`",
+		     absent);
 	free(slots);
 	return session_result(s, err);
 }

@@ -164,6 +164,7 @@ bool look_read(struct look *l, struct engine *e, uint32_t index, uint64_t now_ns
 		return true;
 	l->tick = e->host.tick(e->host.context, l->record.cpu);
 	l->hearing = e->host.hearing(e->host.context, &l->record);
+	l->rule = l->peer.id.kind == KPHI_ID_RULE ? e->host.rule(e->host.context, index) : NULL;
 	l->muted = l->peer.mute_until_ns > now_ns;
 	read_silence(l);
 	if (l->record.state == KPHI_UP)

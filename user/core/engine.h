@@ -32,6 +32,9 @@
  *   4 us old for each peer in it (0.4 s for 100,000). Who was never heard is not counted, so only a stall
  *   holds a first-beat deadline.
  *
+ * - A goodbye is no alarm, however long ago: a BFD session that is administratively down for a day is silent
+ * for a day. That an unsigned one is believed for an hour only concerns what is shown of the peer.
+ *
  * - A look by a new engine announces what goes on (blind, mute, hold, suspect), not what has happened (leave,
  *   down, restart); after engine_recall() also what has happened since the last daemon's last verdict.
  */
@@ -77,6 +80,8 @@ struct engine_host {
 	/* A consistent copy of a slot, free ones included. False: busy, try again soon. */
 	bool (*read)(void *context, uint32_t slot, struct kphi_record *record, struct kphi_peer *peer);
 	const struct kphi_tick *(*tick)(void *context, uint32_t cpu);
+	/* How the packets of the rule in this slot are read. Asked of peers that are rules. */
+	const struct kphi_rule *(*rule)(void *context, uint32_t slot);
 	struct engine_hearing (*hearing)(void *context, const struct kphi_record *record);
 	/* Bit i: consumer i of the configuration cares about this peer. */
 	uint32_t (*consumers)(void *context, const struct kphi_peer *peer);

@@ -4,19 +4,64 @@
 
 #include "core/engine_state.h"
 
+/*
+ * A first life after an add or a reset is no restart, whatever epoch the slot began with. The packets of a
+ * rule have no epoch: only the count tells their lives apart.
+ */
+static bool has_restarted(const struct look *l)
+{
+	if (l->rule)
+		return l->record.restarts > l->slot->restarts;
+	return l->record.epoch > l->slot->epoch && l->record.restarts;
+}
+
 /* Nothing that was thought of the old life is said of the new one. */
 static void new_life(struct look *l)
 {
 	struct slot *s = l->slot;
 
-	/* A first life after an add or a reset is no restart, whatever epoch the slot began with. */
-	if (l->record.epoch > s->epoch && l->record.restarts) {
+	if (has_restarted(l)) {
 		tell(l, EVENT_restart, CAUSE_NONE);
 		look_release(l, UINT32_MAX, CAUSE_RESTART);
 		look_trust(l, UINT32_MAX, CAUSE_RESTART);
 		s->state = KPHI_UP; /* if it has left or is down, that is this life's news */
 	}
 	s->epoch = l->record.epoch;
+	s->restarts = l->record.restarts;
+}
+
+void look_speaker(const struct look *l, uint64_t speaker[2])
+{
+	bool bfd = l->rule && l->rule->decoder == KPHI_DECODER_BFD;
+
+	speaker[0] = bfd ? l->record.bfd.desired_tx_us : l->rule ? l->record.speaker[0] : 0;
+	speaker[1] = l->rule && !bfd ? l->record.speaker[1] : 0;
+}
+
+/* A handover is no restart: the peer, which is the address that is served, or the group, was there all along.
+ */
+static void speech(struct look *l, bool restarted)
+{
+	struct slot *s = l->slot;
+	uint64_t now[2];
+	bool known;
+	struct event *event;
+
+	look_speaker(l, now);
+	if (now[0] == s->speaker[0] && now[1] == s->speaker[1])
+		return;
+	known = (s->speaker[0] || s->speaker[1]) && (now[0] || now[1]);
+	if (known && l->rule->decoder == KPHI_DECODER_BFD && !restarted) {
+		event = tell(l, EVENT_renegotiated, CAUSE_NONE);
+		event->interval_ns =
+			l->record.window.interval_ns ? l->record.window.interval_ns : now[0] * 1000;
+	} else if (known && l->rule->any_source) {
+		event = tell(l, EVENT_handover, CAUSE_NONE);
+		event->speaker[0] = now[0];
+		event->speaker[1] = now[1];
+	}
+	s->speaker[0] = now[0];
+	s->speaker[1] = now[1];
 }
 
 /* Suspicions older than the reset; one of a peer that was never heard stands until a beat or a reset. */
@@ -107,8 +152,11 @@ static void blindness(struct look *l)
 
 void look_facts(struct look *l)
 {
-	if (l->record.epoch != l->slot->epoch)
+	uint64_t restarts = l->slot->restarts;
+
+	if (l->record.epoch != l->slot->epoch || l->record.restarts != restarts)
 		new_life(l);
+	speech(l, l->record.restarts != restarts);
 	state(l);
 	health(l);
 	held_silence(l);

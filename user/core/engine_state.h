@@ -48,7 +48,8 @@ struct slot {
 	uint64_t epoch;
 	uint64_t token, since_ns, published_epoch; /* as published */
 	uint64_t suspect_ns; /* first suspicion, since somebody who is no shadow suspects it */
-	uint64_t retuned;
+	uint64_t retuned, restarts; /* record's at the last look */
+	uint64_t speaker[2]; /* rules: the record's; BFD: [0] is the interval it announced, in us */
 	uint64_t never_ns; /* record.since_ns for which never_heard was announced; 0: none */
 	uint64_t sight_ns, sight_stalled_ns; /* hearing.since_ns, and stalled_total_ns at that time */
 	uint64_t hinted_ns; /* last look because of a hint */
@@ -105,6 +106,7 @@ struct look {
 	struct kphi_peer peer;
 	const struct kphi_tick *tick;
 	struct engine_hearing hearing;
+	const struct kphi_rule *rule; /* NULL: a native sender */
 	bool muted;
 	bool judged; /* `estimate` means something */
 	struct kphi_estimate estimate;
@@ -150,8 +152,12 @@ bool look_remember(struct look *l);
 
 /* --- engine_facts.c: what has become of the peer, whoever suspects it --- */
 
-/* New life, goodbye, down, degraded, retuned, mute, blindness: their events, and the end of what they end. */
+/* New life, goodbye, down, degraded, retuned, handover, mute, blindness: their events, and the end of what
+ * they end. */
 void look_facts(struct look *l);
+
+/* What the slot remembers of who speaks, and how often; 0, 0 for native senders. */
+void look_speaker(const struct look *l, uint64_t speaker[2]);
 
 /* --- engine_judge.c: consumers --- */
 

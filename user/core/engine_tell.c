@@ -18,10 +18,11 @@ struct event *tell(struct look *l, enum event_type type, enum event_cause cause)
 		.generation = l->record.generation,
 		.epoch = l->record.epoch,
 		.peer = l->peer.name,
+		.host = l->peer.host[0] ? l->peer.host : NULL,
 		.model = l->peer.model,
 	};
 	if (type == EVENT_retuned)
-		event->length_ns = l->record.window.interval_ns;
+		event->interval_ns = l->record.window.interval_ns;
 	return event;
 }
 
@@ -53,8 +54,10 @@ void tell_consumer(struct look *l, enum event_type type, enum event_cause cause,
 	if (l->judged)
 		event->phi = estimate_phi(&l->estimate, l->silence_ns);
 	if (type == EVENT_suspect && cause == CAUSE_SILENCE && is_contradicted(l))
-		event->detail = "messages of an older epoch or sequence arrive under its identity: if they "
-				"are its own, `kphi peer reset` accepts the next";
+		event->detail = l->rule ? "its packets arrive, but their sequence numbers do not follow each "
+					  "other: is that field of the rule the right one?"
+					: "messages of an older epoch or sequence arrive under its identity: "
+					  "if they are its own, `kphi peer reset` accepts the next";
 	if (!c->shadow && (type == EVENT_suspect || type == EVENT_trust))
 		event->token = token(l);
 }

@@ -21,6 +21,8 @@
 	X(down, 1, "the peer's own watcher declared it dead")                                                \
 	X(degraded, 1, "the peer's own health check began to fail, or ceased to")                            \
 	X(retuned, 1, "the peer's window was restarted from a run of capped intervals")                      \
+	X(renegotiated, 1, "the BFD speaker announced another interval: a new window")                       \
+	X(handover, 1, "somebody else speaks for the peer, as a new VRRP master does")                       \
 	X(never_heard, 1, "no first beat within its deadline")                                               \
 	X(mute, 1, "verdicts on the peer are switched off, or on again")                                     \
 	X(stall, 0, "a CPU of this host ran no softirq work for a while")                                    \
@@ -66,6 +68,7 @@ struct event {
 	uint32_t slot, generation;
 	uint64_t epoch;
 	const char *peer; /* name; NULL if the event is about none */
+	const char *host; /* label of the host it runs on, or NULL */
 	const char *consumer; /* name; NULL if it is about none */
 	uint8_t model;
 	int judged; /* phi, threshold and silence mean something */
@@ -73,6 +76,8 @@ struct event {
 	uint64_t silence_ns;
 	uint64_t since_ns; /* first suspicion of this run, latched */
 	uint64_t token; /* fencing token; 0: the event carries no verdict */
+	uint64_t interval_ns; /* retuned, renegotiated: the one in force now */
+	uint64_t speaker[2]; /* handover: who speaks now, an address as in kphi_id.bytes; else 0 */
 	/* about this host: */
 	uint32_t cpu; /* stall */
 	uint64_t length_ns; /* stall, loop_late */

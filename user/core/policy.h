@@ -9,8 +9,9 @@
 
 #include "core/models.h"
 
-#define POLICY_SUSPECT         (8 * Q32_ONE) /* the threshold where no consumer names another */
-#define POLICY_LEFT_EXPIRES_NS 3600000000000ULL /* an unsigned goodbye is believed for an hour */
+#define POLICY_SUSPECT (8 * Q32_ONE) /* the threshold where no consumer names another */
+#define POLICY_LEFT_EXPIRES_NS                                                                               \
+	3600000000000ULL /* an unsigned goodbye is believed for an hour after it was last said */
 
 enum peer_state {
 	PEER_WAITING, /* no beat yet */

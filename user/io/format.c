@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <inttypes.h>
+#include <kphi/maps.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <stddef.h>
@@ -164,6 +165,24 @@ char *format_address(const uint8_t address[16], char text[ADDRESS_SIZE])
 		inet_ntop(AF_INET, address + 12, text, ADDRESS_SIZE);
 	else
 		inet_ntop(AF_INET6, address, text, ADDRESS_SIZE);
+	return text;
+}
+
+char *format_match(const struct kphi_match *match, char text[MATCH_SIZE])
+{
+	uint64_t all = UINT64_MAX >> (8 - match->width) * 8;
+	int digits = match->width * 2;
+	int length = snprintf(text, MATCH_SIZE, "%u:%0*" PRIx64, match->offset, digits, match->value);
+
+	if (match->mask != all)
+		snprintf(text + length, MATCH_SIZE - (size_t)length, "/%0*" PRIx64, digits, match->mask);
+	return text;
+}
+
+char *format_sequence(const struct kphi_rule *rule, char text[FORMAT_SIZE])
+{
+	snprintf(text, FORMAT_SIZE, "%u:%u%s", rule->sequence_offset, rule->sequence_bits,
+		 rule->sequence_little ? "le" : "");
 	return text;
 }
 

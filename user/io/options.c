@@ -108,10 +108,11 @@ static int parse_value(const struct option_spec *spec, const char *word, void *f
 	return refuse(-EINVAL, why, size, "no such type of option");
 }
 
-/* Reads the value behind a keyword, if it takes one. */
-static int take_value(struct args *args, const struct option_spec *spec, void *into)
+/* Reads the value behind a keyword, if it takes one; `index` is how often the keyword came before. */
+static int take_value(struct args *args, const struct option_spec *spec, unsigned int index, void *into)
 {
 	char *base = into, why[WHY_SIZE];
+	size_t offset = spec->offset + index * sizeof(const char *);
 	const char *word = NULL;
 
 	if (spec->type != OPT_FLAG) {
@@ -121,7 +122,7 @@ static int take_value(struct args *args, const struct option_spec *spec, void *i
 			return -EINVAL;
 		}
 	}
-	if (parse_value(spec, word, base + spec->offset, why, sizeof(why))) {
+	if (parse_value(spec, word, base + offset, why, sizeof(why))) {
 		fail("%s: %s: %s", args->where, spec->name, why);
 		return -EINVAL;
 	}
@@ -141,14 +142,30 @@ static int check_required(const struct args *args, const struct option_spec *spe
 	return 0;
 }
 
+/* Refuses a keyword that was given as often as it may be. */
+static int check_times(struct args *args, const struct option_spec *spec, unsigned int given, uint64_t *seen,
+		       unsigned int bit)
+{
+	if (spec->times < 2)
+		return args_once(args, seen, bit, spec->name);
+	*seen |= 1ULL << bit;
+	if (given < spec->times)
+		return 0;
+	fail("%s: '%s' is given too often: %u times are the most", args->where, spec->name, spec->times);
+	return -EINVAL;
+}
+
 int options_parse(struct args *args, const struct option_spec *specs, size_t n, void *into)
 {
 	const char *names[OPTIONS_MAX], *word;
+	unsigned int given[OPTIONS_MAX] = {0};
 	uint64_t seen = 0;
 
 	assert(n <= OPTIONS_MAX);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		assert(specs[i].times < 2 || specs[i].type == OPT_STRING);
 		names[i] = specs[i].name;
+	}
 	while ((word = args_word(args))) {
 		char why[WHY_SIZE];
 		int which = keyword_match(word, names, n, why, sizeof(why));
@@ -157,8 +174,8 @@ int options_parse(struct args *args, const struct option_spec *specs, size_t n, 
 			fail("%s: %s", args->where, why);
 			return -EINVAL;
 		}
-		if (args_once(args, &seen, (unsigned int)which, names[which]) ||
-		    take_value(args, &specs[which], into))
+		if (check_times(args, &specs[which], given[which], &seen, (unsigned int)which) ||
+		    take_value(args, &specs[which], given[which]++, into))
 			return -EINVAL;
 	}
 	return check_required(args, specs, n, seen);
@@ -191,7 +208,7 @@ void options_usage(FILE *to, const struct option_spec *specs, size_t n)
 		size_t length;
 
 		write_syntax(&specs[i], syntax, sizeof(syntax));
-		length = strlen(syntax) + (specs[i].required ? 0 : 2);
+		length = strlen(syntax) + (specs[i].required ? 0 : 2) + (specs[i].times > 1 ? 3 : 0);
 		if (i && at + 1 + length > HELP_WIDTH) {
 			fprintf(to, "\n%*s", USAGE_INDENT, "");
 			at = USAGE_INDENT;
@@ -200,6 +217,7 @@ void options_usage(FILE *to, const struct option_spec *specs, size_t n)
 			at++;
 		}
 		fprintf(to, specs[i].required ? "%s" : "[%s]", syntax);
+		fputs(specs[i].times > 1 ? "..." : "", to);
 		at += length;
 	}
 }
@@ -216,6 +234,8 @@ static void write_range(const struct option_spec *spec, char *text, size_t size)
 	char min[FORMAT_SIZE], max[FORMAT_SIZE];
 
 	*text = '\0';
+	if (spec->times > 1)
+		snprintf(text, size, " (at most %u times)", spec->times);
 	if (spec->type == OPT_ENDPOINT && spec->min)
 		snprintf(text, size, " (port %" PRIu64 " unless given)", spec->min);
 	if (spec->type != OPT_U64 && spec->type != OPT_DURATION)

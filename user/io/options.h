@@ -50,6 +50,7 @@ struct option_spec {
 	bool required;
 	const char *value; /* placeholder in the help text; NULL: the type's */
 	const char *const *choices; /* OPT_CHOICE: ends with NULL */
+	unsigned int times; /* OPT_STRING: may be given so often; `offset` is that of an array. 0: once */
 };
 
 /*

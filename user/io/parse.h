@@ -47,6 +47,20 @@ int parse_uuid(const char *text, uint8_t uuid[16], char *why, size_t size);
  */
 int parse_name(const char *text, char name[KPHI_NAME_SIZE], char *why, size_t size);
 
+/*
+ * What a rule asks of a payload: OFFSET:HEX or OFFSET:HEX/MASK, as in 0:0181 or 0:30/f0, of 1 to 8 bytes. A
+ * mask that asks for nothing is refused, and a value with bits outside its mask.
+ */
+#define PARSE_OFFSET_MAX 9000 /* no frame is longer */
+int parse_match(const char *text, struct kphi_match *match, char *why, size_t size);
+
+/* Where a rule's packets have their sequence number: OFFSET:BITS, or OFFSET:BITSle if the least significant
+ * byte comes first. Fills the three fields of the rule. */
+int parse_sequence(const char *text, struct kphi_rule *rule, char *why, size_t size);
+
+/* The name of a network device, whether there is one or not. The whole array is written. */
+int parse_device(const char *text, char device[KPHI_DEVICE_SIZE], char *why, size_t size);
+
 /* An IPv4 (as ::ffff:a.b.c.d) or IPv6 literal. Host names are not resolved, scope ids have no place here. */
 int parse_address(const char *text, uint8_t address[16], char *why, size_t size);
 

@@ -4,31 +4,19 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
-#include <netinet/in.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
-#include "io/format.h"
 #include "io/parse.h"
+#include "io/saved_line.h"
 
 #define DIGITS 8 /* of a CRC */
 
 static const char *const models[] = {"normal", "akka", "exponential"}; /* enum kphi_model */
 
 /* --- to text --- */
-
-static void add_string(struct json_object *line, const char *key, const char *value)
-{
-	json_object_object_add(line, key, json_object_new_string(value));
-}
-
-static void add_number(struct json_object *line, const char *key, uint64_t value)
-{
-	json_object_object_add(line, key, json_object_new_uint64(value));
-}
 
 /* Prints and frees it. */
 static void print_line(FILE *to, struct json_object *line, uLong *crc)
@@ -42,41 +30,38 @@ static void print_line(FILE *to, struct json_object *line, uLong *crc)
 	json_object_put(line);
 }
 
-static void add_identity(struct json_object *line, const struct kphi_id *id)
-{
-	char text[ADDRESS_SIZE > UUID_SIZE ? ADDRESS_SIZE : UUID_SIZE];
-
-	if (id->kind == KPHI_ID_NATIVE) {
-		add_string(line, "id", format_uuid(id->bytes, text));
-	} else {
-		add_string(line, "from", format_address(id->bytes, text));
-		add_number(line, "port", id->port);
-	}
-}
-
 static struct json_object *peer_line(const struct saved_peer *p)
 {
 	struct json_object *line = json_object_new_object();
 
-	add_string(line, "name", p->peer.name);
+	saved_add_string(line, "name", p->peer.name);
 	if (*p->peer.host)
-		add_string(line, "host", p->peer.host);
-	add_identity(line, &p->peer.id);
-	add_number(line, "interval_ns", p->peer.interval_ns);
-	add_string(line, "model", models[p->peer.model]);
+		saved_add_string(line, "host", p->peer.host);
+	saved_add_identity(line, &p->peer.id, &p->rule);
+	saved_add_number(line, "interval_ns", p->peer.interval_ns);
+	saved_add_string(line, "model", models[p->peer.model]);
 	if (p->peer.set & KPHI_SET_MIN_STD)
-		add_number(line, "min_std_ns", p->peer.min_std_ns);
+		saved_add_number(line, "min_std_ns", p->peer.min_std_ns);
 	if (p->peer.set & KPHI_SET_PAUSE)
-		add_number(line, "pause_ns", p->peer.pause_ns);
+		saved_add_number(line, "pause_ns", p->peer.pause_ns);
 	if (p->peer.max_interval_ns)
-		add_number(line, "max_interval_ns", p->peer.max_interval_ns);
-	add_number(line, "epoch", p->epoch);
+		saved_add_number(line, "max_interval_ns", p->peer.max_interval_ns);
+	saved_add_number(line, "epoch", p->epoch);
 	if (p->muted_until_s) {
-		add_number(line, "muted_until_s", p->muted_until_s);
-		add_number(line, "mute_left_ns", p->mute_left_ns);
-		add_string(line, "mute_reason", p->peer.mute_reason);
+		saved_add_number(line, "muted_until_s", p->muted_until_s);
+		saved_add_number(line, "mute_left_ns", p->mute_left_ns);
+		saved_add_string(line, "mute_reason", p->peer.mute_reason);
 	}
 	return line;
+}
+
+/* The first one that can say it all, so that older programs read what they can understand. */
+static int version_of(const struct saved_store *store)
+{
+	for (uint32_t i = 0; i < store->count; i++)
+		if (!saved_is_plain(&store->peers[i].peer.id, &store->peers[i].rule))
+			return SAVED_VERSION;
+	return 1;
 }
 
 void saved_print(FILE *to, const struct saved_store *store)
@@ -84,41 +69,28 @@ void saved_print(FILE *to, const struct saved_store *store)
 	struct json_object *line = json_object_new_object();
 	uLong crc = crc32(0, NULL, 0);
 
-	add_number(line, "kphi_store", SAVED_VERSION);
-	add_number(line, "capacity", store->capacity);
-	add_number(line, "window", store->window);
-	add_number(line, "saved_s", store->saved_s);
+	saved_add_number(line, "kphi_store", (uint64_t)version_of(store));
+	saved_add_number(line, "capacity", store->capacity);
+	saved_add_number(line, "window", store->window);
+	saved_add_number(line, "saved_s", store->saved_s);
 	print_line(to, line, &crc);
 	for (uint32_t i = 0; i < store->count; i++)
 		print_line(to, peer_line(&store->peers[i]), &crc);
 	line = json_object_new_object();
-	add_number(line, "peers", store->count);
+	saved_add_number(line, "peers", store->count);
 	print_line(to, line, &crc);
 }
 
 /* --- from text: lines --- */
 
 struct reader {
+	struct saved_line line; /* the present one */
 	const char *text;
 	size_t size, at; /* of the next line */
-	uint32_t line; /* number of the present one, from 1 */
 	uLong crc;
 	uint32_t room; /* of store->peers */
 	struct saved_store *store;
-	char *why;
-	size_t why_size;
 };
-
-__attribute__((format(printf, 2, 3))) static int wrong(const struct reader *r, const char *format, ...)
-{
-	char reason[WHY_SIZE];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(reason, sizeof(reason), format, args);
-	va_end(args);
-	return refuse(-EINVAL, r->why, r->why_size, "line %u: %s", r->line, reason);
-}
 
 /* The JSON text of the next line, its CRC checked: `length` bytes without an end. */
 static int next_text(struct reader *r, const char **text, size_t *length)
@@ -126,218 +98,164 @@ static int next_text(struct reader *r, const char **text, size_t *length)
 	const char *line = r->text + r->at, *end = memchr(line, '\n', r->size - r->at);
 	char digits[DIGITS + 2] = "";
 
-	r->line++;
+	r->line.number++;
 	if (r->at == r->size)
-		return wrong(r, "missing: the file was cut off");
+		return saved_wrong(&r->line, "missing: the file was cut off");
 	if (!end)
-		return wrong(r, "it has no end: the file was cut off");
+		return saved_wrong(&r->line, "it has no end: the file was cut off");
 	if (end - line < DIGITS + 3)
-		return wrong(r, "too short for a checksum and an object");
+		return saved_wrong(&r->line, "too short for a checksum and an object");
 	*text = line + DIGITS + 1;
 	*length = (size_t)(end - *text);
 	r->crc = crc32(r->crc, (const Bytef *)*text, (uInt)*length + 1);
 	snprintf(digits, sizeof(digits), "%0*lx ", DIGITS, r->crc);
 	if (memcmp(line, digits, DIGITS + 1) != 0)
-		return wrong(r, "damaged, or a line before it is missing: its checksum is not %.8s", digits);
+		return saved_wrong(&r->line,
+				   "damaged, or a line before it is missing: its checksum is not %.8s",
+				   digits);
 	r->at = (size_t)(end - r->text) + 1;
 	return 0;
 }
 
-static int next_line(struct reader *r, struct json_object **line)
+/* Sets r->line.object, which is to be freed. */
+static int next_line(struct reader *r)
 {
 	struct json_tokener *tokener = json_tokener_new();
+	struct json_object *object = NULL;
 	const char *text = "";
 	size_t length = 0;
 	int err = tokener ? next_text(r, &text, &length) : -ENOMEM;
 
-	*line = NULL;
 	if (!err) {
 		json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-		*line = json_tokener_parse_ex(tokener, text, (int)length);
+		object = json_tokener_parse_ex(tokener, text, (int)length);
 		if (json_tokener_get_error(tokener) != json_tokener_success ||
 		    json_tokener_get_parse_end(tokener) != length ||
-		    !json_object_is_type(*line, json_type_object))
-			err = wrong(r, "this is not one JSON object");
+		    !json_object_is_type(object, json_type_object))
+			err = saved_wrong(&r->line, "this is not one JSON object");
 	}
 	if (tokener)
 		json_tokener_free(tokener);
 	if (err) {
-		json_object_put(*line);
-		*line = NULL;
+		json_object_put(object);
+		object = NULL;
 	}
+	r->line.object = object;
 	return err;
 }
 
 /* --- from text: values --- */
 
-/* A whole number of 0 to `max`. What is missing stays as it is, unless it is required. */
-static int number(const struct reader *r, struct json_object *line, const char *key, bool required,
-		  uint64_t max, uint64_t *value)
-{
-	struct json_object *found;
-
-	if (!json_object_object_get_ex(line, key, &found))
-		return required ? wrong(r, "\"%s\" is missing", key) : 0;
-	if (!json_object_is_type(found, json_type_int) || json_object_get_int64(found) < 0)
-		return wrong(r, "\"%s\" is no whole number", key);
-	if (json_object_get_uint64(found) > max)
-		return wrong(r, "\"%s\" is above %" PRIu64, key, max);
-	*value = json_object_get_uint64(found);
-	return 0;
-}
-
-/* *value: NULL if it is missing. */
-static int string(const struct reader *r, struct json_object *line, const char *key, const char **value)
-{
-	struct json_object *found;
-
-	*value = NULL;
-	if (!json_object_object_get_ex(line, key, &found))
-		return 0;
-	if (!json_object_is_type(found, json_type_string) ||
-	    strlen(json_object_get_string(found)) != (size_t)json_object_get_string_len(found))
-		return wrong(r, "\"%s\" is no text", key);
-	*value = json_object_get_string(found);
-	return 0;
-}
-
-/* A key that is not known may be a setting that matters: it is not for an older kphi to leave it out. */
-static int only(const struct reader *r, struct json_object *line, const char *const *keys)
-{
-	json_object_object_foreach(line, key, value)
-	{
-		const char *const *known = keys;
-
-		(void)value;
-		while (*known && strcmp(*known, key) != 0)
-			known++;
-		if (!*known)
-			return wrong(r, "\"%.60s\" is no key of version %d", key, SAVED_VERSION);
-	}
-	return 0;
-}
-
-static int parse_named(const struct reader *r, struct json_object *line, struct kphi_peer *p)
+static int parse_named(const struct saved_line *l, struct kphi_peer *p)
 {
 	const char *name, *host;
 	char reason[WHY_SIZE];
-	int err = string(r, line, "name", &name);
+	int err = saved_string(l, "name", &name);
 
-	err = err ? err : string(r, line, "host", &host);
+	err = err ? err : saved_string(l, "host", &host);
 	if (err)
 		return err;
 	if (!name)
-		return wrong(r, "\"name\" is missing");
+		return saved_wrong(l, "\"name\" is missing");
 	if (parse_name(name, p->name, reason, sizeof(reason)) ||
 	    (host && parse_name(host, p->host, reason, sizeof(reason))))
-		return wrong(r, "%s", reason);
+		return saved_wrong(l, "%s", reason);
 	return 0;
 }
 
-static int parse_identity(const struct reader *r, struct json_object *line, struct kphi_id *id)
-{
-	const char *uuid, *from;
-	char reason[WHY_SIZE];
-	uint64_t port = 0;
-	int err = string(r, line, "id", &uuid);
-
-	err = err ? err : string(r, line, "from", &from);
-	err = err ? err : number(r, line, "port", from != NULL, 65535, &port);
-	if (err)
-		return err;
-	if (!uuid == !from || (from && !port) || (uuid && port))
-		return wrong(r, "an identity is either an \"id\", or \"from\" and \"port\"");
-	id->kind = uuid ? KPHI_ID_NATIVE : KPHI_ID_RULE;
-	id->protocol = uuid ? 0 : IPPROTO_UDP;
-	id->port = (uint16_t)port;
-	if (uuid ? parse_uuid(uuid, id->bytes, reason, sizeof(reason))
-		 : parse_address(from, id->bytes, reason, sizeof(reason)))
-		return wrong(r, "%s", reason);
-	return 0;
-}
-
-static int parse_model(const struct reader *r, struct json_object *line, struct kphi_peer *p)
+static int parse_model(const struct saved_line *l, struct kphi_peer *p)
 {
 	const char *name;
-	int err = string(r, line, "model", &name);
+	int err = saved_string(l, "model", &name);
 
 	if (err)
 		return err;
 	for (p->model = 0; name && p->model < KPHI_MODELS; p->model++)
 		if (strcmp(models[p->model], name) == 0)
 			return 0;
-	return wrong(r, "\"model\" is none that this kphi knows");
+	return saved_wrong(l, "\"model\" is none that this kphi knows");
 }
 
-static int parse_settings(const struct reader *r, struct json_object *line, struct kphi_peer *p)
+static int parse_settings(const struct saved_line *l, struct kphi_peer *p)
 {
-	int err = number(r, line, "interval_ns", true, KPHI_INTERVAL_MAX_NS / KPHI_CAP_INTERVALS,
-			 &p->interval_ns);
+	int err = saved_number(l, "interval_ns", true, KPHI_INTERVAL_MAX_NS / KPHI_CAP_INTERVALS,
+			       &p->interval_ns);
 
-	err = err ? err : number(r, line, "min_std_ns", false, KPHI_INTERVAL_MAX_NS, &p->min_std_ns);
-	err = err ? err : number(r, line, "pause_ns", false, KPHI_INTERVAL_MAX_NS, &p->pause_ns);
+	err = err ? err : saved_number(l, "min_std_ns", false, KPHI_INTERVAL_MAX_NS, &p->min_std_ns);
+	err = err ? err : saved_number(l, "pause_ns", false, KPHI_INTERVAL_MAX_NS, &p->pause_ns);
 	err = err ? err
-		  : number(r, line, "max_interval_ns", false, KPHI_INTERVAL_MAX_NS, &p->max_interval_ns);
-	if (json_object_object_get_ex(line, "min_std_ns", NULL))
+		  : saved_number(l, "max_interval_ns", false, KPHI_INTERVAL_MAX_NS, &p->max_interval_ns);
+	if (json_object_object_get_ex(l->object, "min_std_ns", NULL))
 		p->set |= KPHI_SET_MIN_STD;
-	if (json_object_object_get_ex(line, "pause_ns", NULL))
+	if (json_object_object_get_ex(l->object, "pause_ns", NULL))
 		p->set |= KPHI_SET_PAUSE;
 	if (!err && p->max_interval_ns && p->max_interval_ns < p->interval_ns)
-		return wrong(r, "\"max_interval_ns\" is below \"interval_ns\"");
+		return saved_wrong(l, "\"max_interval_ns\" is below \"interval_ns\"");
 	return err;
 }
 
-static int parse_mute(const struct reader *r, struct json_object *line, struct saved_peer *p)
+static int parse_mute(const struct saved_line *l, struct saved_peer *p)
 {
 	const char *reason;
-	int err = number(r, line, "muted_until_s", false, UINT32_MAX, &p->muted_until_s);
+	int err = saved_number(l, "muted_until_s", false, UINT32_MAX, &p->muted_until_s);
 
-	err = err ? err : number(r, line, "mute_left_ns", false, INT64_MAX, &p->mute_left_ns);
-	err = err ? err : string(r, line, "mute_reason", &reason);
+	err = err ? err : saved_number(l, "mute_left_ns", false, INT64_MAX, &p->mute_left_ns);
+	err = err ? err : saved_string(l, "mute_reason", &reason);
 	if (!err && reason) {
 		if (strlen(reason) >= sizeof(p->peer.mute_reason))
-			return wrong(r, "\"mute_reason\" is too long");
+			return saved_wrong(l, "\"mute_reason\" is too long");
 		memcpy(p->peer.mute_reason, reason, strlen(reason));
 	}
 	return err;
 }
 
-static int parse_peer(const struct reader *r, struct json_object *line, struct saved_peer *p)
+static int parse_peer(const struct saved_line *l, struct saved_peer *p)
 {
-	static const char *const keys[] = {
-		"name",        "host",          "id",           "from",        "port",
-		"interval_ns", "model",         "min_std_ns",   "pause_ns",    "max_interval_ns",
-		"epoch",       "muted_until_s", "mute_left_ns", "mute_reason", NULL};
-	int err = only(r, line, keys);
+	static const char *const keys[] = {"name",
+					   "host",
+					   "id",
+					   SAVED_RULE_KEYS,
+					   "interval_ns",
+					   "model",
+					   "min_std_ns",
+					   "pause_ns",
+					   "max_interval_ns",
+					   "epoch",
+					   "muted_until_s",
+					   "mute_left_ns",
+					   "mute_reason",
+					   NULL};
+	int err = saved_only(l, keys);
 
 	*p = (struct saved_peer){0};
-	err = err ? err : parse_named(r, line, &p->peer);
-	err = err ? err : parse_identity(r, line, &p->peer.id);
-	err = err ? err : parse_model(r, line, &p->peer);
-	err = err ? err : parse_settings(r, line, &p->peer);
-	err = err ? err : parse_mute(r, line, p);
-	return err ? err : number(r, line, "epoch", true, UINT64_MAX, &p->epoch);
+	err = err ? err : parse_named(l, &p->peer);
+	err = err ? err : saved_parse_identity(l, &p->peer.id, &p->rule);
+	err = err ? err : parse_model(l, &p->peer);
+	err = err ? err : parse_settings(l, &p->peer);
+	err = err ? err : parse_mute(l, p);
+	return err ? err : saved_number(l, "epoch", true, UINT64_MAX, &p->epoch);
 }
 
-static int parse_header(const struct reader *r, struct json_object *line, struct saved_store *s)
+static int parse_header(const struct saved_line *l, struct saved_store *s)
 {
 	static const char *const keys[] = {"kphi_store", "capacity", "window", "saved_s", NULL};
 	uint64_t version = 0, capacity = 0, window = 0;
-	int err = number(r, line, "kphi_store", true, UINT64_MAX, &version);
+	int err = saved_number(l, "kphi_store", true, UINT64_MAX, &version);
 
-	if (!err && version != SAVED_VERSION)
-		return wrong(r,
-			     "version %" PRIu64
-			     " is not known to this kphi, which reads version %d. Restore with the "
-			     "one that saved it",
-			     version, SAVED_VERSION);
-	err = err ? err : only(r, line, keys);
-	err = err ? err : number(r, line, "capacity", true, KPHI_PEERS_MAX, &capacity);
-	err = err ? err : number(r, line, "window", true, KPHI_WINDOW_MAX, &window);
-	err = err ? err : number(r, line, "saved_s", true, UINT64_MAX, &s->saved_s);
+	if (!err && (version < 1 || version > SAVED_VERSION))
+		return saved_wrong(
+			l,
+			"version %" PRIu64
+			" is not known to this kphi, which reads 1 to %d. Restore with the one that "
+			"saved it",
+			version, SAVED_VERSION);
+	err = err ? err : saved_only(l, keys);
+	err = err ? err : saved_number(l, "capacity", true, KPHI_PEERS_MAX, &capacity);
+	err = err ? err : saved_number(l, "window", true, KPHI_WINDOW_MAX, &window);
+	err = err ? err : saved_number(l, "saved_s", true, UINT64_MAX, &s->saved_s);
 	if (!err && (capacity < 1 || window < KPHI_WINDOW_MIN))
-		return wrong(r, "there is no store of capacity %" PRIu64 " and window %" PRIu64, capacity,
-			     window);
+		return saved_wrong(l, "there is no store of capacity %" PRIu64 " and window %" PRIu64,
+				   capacity, window);
 	s->capacity = (uint32_t)capacity;
 	s->window = (uint32_t)window;
 	return err;
@@ -350,12 +268,12 @@ static int grow(struct reader *r)
 	struct saved_peer *peers;
 
 	if (s->count == s->capacity)
-		return wrong(r, "more peers than the store had room for (%u)", s->capacity);
+		return saved_wrong(&r->line, "more peers than the store had room for (%u)", s->capacity);
 	if (s->count < r->room)
 		return 0;
 	peers = realloc(s->peers, room * sizeof(*peers));
 	if (!peers)
-		return refuse(-ENOMEM, r->why, r->why_size, "no memory for %u peers", room);
+		return refuse(-ENOMEM, r->line.why, r->line.why_size, "no memory for %u peers", room);
 	s->peers = peers;
 	r->room = room;
 	return 0;
@@ -364,28 +282,28 @@ static int grow(struct reader *r)
 /* A peer, or the end. */
 static int parse_next(struct reader *r, bool *ended)
 {
-	struct json_object *line;
+	const struct saved_line *l = &r->line;
 	uint64_t peers = 0;
-	int err = next_line(r, &line);
+	int err = next_line(r);
 
 	if (err)
 		return err;
-	*ended = json_object_object_get_ex(line, "peers", NULL);
+	*ended = json_object_object_get_ex(l->object, "peers", NULL);
 	if (*ended) {
-		err = number(r, line, "peers", true, UINT32_MAX, &peers);
+		err = saved_number(l, "peers", true, UINT32_MAX, &peers);
 		if (!err && peers != r->store->count)
-			err = wrong(r, "%" PRIu64 " peers were saved, but there are %u", peers,
-				    r->store->count);
+			err = saved_wrong(l, "%" PRIu64 " peers were saved, but there are %u", peers,
+					  r->store->count);
 		if (!err && r->at != r->size) {
-			r->line++;
-			err = wrong(r, "something follows the end");
+			r->line.number++;
+			err = saved_wrong(l, "something follows the end");
 		}
 	} else {
 		err = grow(r);
-		err = err ? err : parse_peer(r, line, &r->store->peers[r->store->count]);
+		err = err ? err : parse_peer(l, &r->store->peers[r->store->count]);
 		r->store->count += !err;
 	}
-	json_object_put(line);
+	json_object_put(l->object);
 	return err;
 }
 
@@ -395,19 +313,17 @@ int saved_parse(const char *text, size_t size, struct saved_store *store, char *
 			   .size = size,
 			   .crc = crc32(0, NULL, 0),
 			   .store = store,
-			   .why = why,
-			   .why_size = why_size};
-	struct json_object *header;
+			   .line = {.why = why, .why_size = why_size}};
 	bool ended = false;
 	int err;
 
 	*store = (struct saved_store){0};
 	if (size > INT32_MAX)
 		return refuse(-EINVAL, why, why_size, "line 1: %zu bytes are too many for a store", size);
-	err = next_line(&r, &header);
+	err = next_line(&r);
 	if (!err)
-		err = parse_header(&r, header, store);
-	json_object_put(header);
+		err = parse_header(&r.line, store);
+	json_object_put(r.line.object);
 	while (!err && !ended)
 		err = parse_next(&r, &ended);
 	return err;

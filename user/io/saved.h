@@ -3,7 +3,7 @@
  * A store as a file that outlives a reboot: who is watched with which settings, and the highest epoch heard
  * of each. Not the windows: after a reboot of this host the intervals before it are another life.
  *
- * Version 1 is UTF-8 text. Each line is eight hexadecimal digits, a blank and a JSON object:
+ * It is UTF-8 text. Each line is eight hexadecimal digits, a blank and a JSON object:
  *
  *   5f1c9a02 {"kphi_store":1,"capacity":1024,"window":1000,"saved_s":1795992874}
  *   0b44e6d1 {"name":"db1","host":"rack 7","id":"0b9d...","interval_ns":100000000,"model":"normal",
@@ -15,6 +15,15 @@
  * the digits and the blanks: of the objects of all lines so far and of this one, each with its newline. So
  * what is changed, missing, swapped or cut off shows at its line.
  *
+ * Version 2 has more rules than "from" and "port":
+ *
+ *   {"name":"v51","protocol":112,"preset":3,"match":["0:0133/0fff"],"leave":"2:00","ttl":255,...}
+ *   {"name":"r2","from":"192.0.2.2","port":3784,"preset":2,"decoder":"bfd","local_rx_ns":50000000,...}
+ *
+ * "protocol" is 17 (UDP) if it is not there; without "from" the speaker may change. "preset" is a number of
+ * enum preset_number, "match", "leave" and "sequence" are as people write them, "device" is a name. A store
+ * that needs none of these is saved as version 1.
+ *
  * Settings that were not given have no key. A muted peer has "muted_until_s" (Unix time), "mute_left_ns" (at
  * the time of the save: a clock that is behind makes no mute longer) and "mute_reason".
  */
@@ -25,10 +34,12 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define SAVED_VERSION 1
+#define SAVED_VERSION 2
 
 struct saved_peer {
-	struct kphi_peer peer; /* mute_until_ns and added_ns mean nothing here */
+	struct kphi_peer peer; /* mute_until_ns and added_ns mean nothing here, nor what control_add()
+				  adds to the identity */
+	struct kphi_rule rule;
 	uint64_t epoch; /* highest one heard */
 	uint64_t muted_until_s, mute_left_ns; /* 0: not muted */
 };

@@ -6,7 +6,7 @@
 #include <kphi/maps.h>
 #include <stddef.h>
 
-#define RULE_WORDS 256 /* room enough for any rule */
+#define RULE_WORDS 320 /* room enough for any rule */
 
 /*
  * "proto bfd from 10.0.0.2 port 3784 local-rx 300ms", "proto udp from fd00::2 port 9000 match 0:0181". What

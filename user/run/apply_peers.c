@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rule/same.h"
 #include "run/apply.h"
 
-/* A peer of the store. */
+/* A peer of the store; or of the file, to look for one. */
 struct stored {
 	const struct kphi_peer *peer;
+	const struct kphi_rule *rule;
 	uint32_t slot, generation;
 	bool replaced; /* the file has another of this name: it goes */
 };
@@ -17,7 +19,7 @@ struct plan {
 	struct apply *a;
 	struct stored *by_name, *by_identity; /* `used` of each; `replaced` is kept in by_name */
 	uint32_t used;
-	const struct kphi_peer **wanted; /* to be added */
+	uint32_t *wanted; /* to be added: which of the configuration's */
 	uint32_t wanted_count;
 };
 
@@ -28,8 +30,9 @@ static int compare_names(const void *a, const void *b)
 
 static int compare_identities(const void *a, const void *b)
 {
-	return memcmp(&((const struct stored *)a)->peer->id, &((const struct stored *)b)->peer->id,
-		      sizeof(struct kphi_id));
+	const struct stored *x = a, *y = b;
+
+	return rule_compare_identity(x->peer, x->rule, y->peer, y->rule);
 }
 
 static void plan_free(struct plan *p)
@@ -48,14 +51,16 @@ static int plan_open(struct plan *p, struct apply *a)
 		.a = a,
 		.by_name = calloc(slots, sizeof(*p->by_name)),
 		.by_identity = calloc(slots, sizeof(*p->by_identity)),
-		.wanted = calloc((size_t)a->config->peers_count + 1, sizeof(const struct kphi_peer *)),
+		.wanted = calloc((size_t)a->config->peers_count + 1, sizeof(*p->wanted)),
 	};
 	if (!p->by_name || !p->by_identity || !p->wanted)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < slots; i++)
 		if (s->records[i].state != KPHI_FREE)
-			p->by_name[p->used++] = (struct stored){
-				.peer = &s->peers[i], .slot = i, .generation = s->records[i].generation};
+			p->by_name[p->used++] = (struct stored){.peer = &s->peers[i],
+								.rule = &s->rules[i],
+								.slot = i,
+								.generation = s->records[i].generation};
 	memcpy(p->by_identity, p->by_name, p->used * sizeof(*p->by_name));
 	qsort(p->by_name, p->used, sizeof(*p->by_name), compare_names);
 	qsort(p->by_identity, p->used, sizeof(*p->by_identity), compare_identities);
@@ -69,16 +74,19 @@ static struct stored *find_name(const struct plan *p, const struct kphi_peer *li
 	return bsearch(&key, p->by_name, p->used, sizeof(key), compare_names);
 }
 
-static const struct stored *find_identity(const struct plan *p, const struct kphi_peer *like)
+static const struct stored *find_identity(const struct plan *p, const struct kphi_peer *like,
+					  const struct kphi_rule *rule)
 {
-	struct stored key = {.peer = like};
+	struct stored key = {.peer = like, .rule = rule};
 
 	return bsearch(&key, p->by_identity, p->used, sizeof(key), compare_identities);
 }
 
-static bool is_same(const struct kphi_peer *a, const struct kphi_peer *b)
+static bool is_same(const struct stored *old, const struct kphi_peer *b, const struct kphi_rule *rule)
 {
-	return !memcmp(&a->id, &b->id, sizeof(a->id)) && !strcmp(a->host, b->host) &&
+	const struct kphi_peer *a = old->peer;
+
+	return rule_is_same(a, old->rule, b, rule) && !strcmp(a->host, b->host) &&
 	       a->interval_ns == b->interval_ns && a->min_std_ns == b->min_std_ns &&
 	       a->pause_ns == b->pause_ns && a->max_interval_ns == b->max_interval_ns &&
 	       a->model == b->model && a->set == b->set;
@@ -92,13 +100,13 @@ static void plan_changes(struct plan *p)
 		const struct kphi_peer *peer = &config->peers[i];
 		struct stored *old = find_name(p, peer);
 
-		if (old && is_same(old->peer, peer)) {
+		if (old && is_same(old, peer, &config->rules[i])) {
 			p->a->kept++;
 			continue;
 		}
 		if (old)
 			old->replaced = true;
-		p->wanted[p->wanted_count++] = peer;
+		p->wanted[p->wanted_count++] = i;
 		p->a->changed += old != NULL;
 		p->a->added += !old;
 	}
@@ -108,8 +116,11 @@ static void plan_changes(struct plan *p)
 /* An identity may only come from a peer that goes. */
 static int check_identities(const struct plan *p, struct why *w)
 {
+	const struct config *config = p->a->config;
+
 	for (uint32_t i = 0; i < p->wanted_count; i++) {
-		const struct stored *owner = find_identity(p, p->wanted[i]);
+		const struct kphi_peer *peer = &config->peers[p->wanted[i]];
+		const struct stored *owner = find_identity(p, peer, &config->rules[p->wanted[i]]);
 
 		if (!owner || find_name(p, owner->peer)->replaced)
 			continue;
@@ -117,7 +128,7 @@ static int check_identities(const struct plan *p, struct why *w)
 			   "peer %s: its identity belongs to peer %s, which was added by hand or under an "
 			   "earlier "
 			   "name. `kphi peer del %s` frees it",
-			   p->wanted[i]->name, owner->peer->name, owner->peer->name);
+			   peer->name, owner->peer->name, owner->peer->name);
 	}
 	return 0;
 }
@@ -146,27 +157,51 @@ static void keep_mute(const struct plan *p, struct kphi_peer *peer)
 	memcpy(peer->mute_reason, old->peer->mute_reason, sizeof(peer->mute_reason));
 }
 
+/* Rules of devices that are not there are heard when they come; the first is named. */
+static void note_absent(struct apply *a, const struct kphi_peer *peer, const struct kphi_rule *rule,
+			uint32_t count)
+{
+	if (count)
+		apply_note(a, "%s: its device %s is not there yet, so nothing is heard of it%s", peer->name,
+			   rule->device, count > 1 ? ", and so it is with others" : "");
+}
+
+static int add_wanted(const struct plan *p, struct kphi_peer *fresh, struct why *w)
+{
+	struct apply *a = p->a;
+	uint32_t slot = 0, absent = 0, first_absent = 0;
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < p->wanted_count; i++) {
+		const struct kphi_rule *rule = &a->config->rules[p->wanted[i]];
+
+		if (!rule_find_device(&fresh[i], rule) && !absent++)
+			first_absent = i;
+		err = control_add(a->control, a->store, &fresh[i], rule, &slot, w);
+	}
+	note_absent(a, &fresh[first_absent], &a->config->rules[p->wanted[first_absent]], absent);
+	return err;
+}
+
 /* All that goes goes first, so that identities are free when they are wanted again. */
 static int execute(const struct plan *p, struct why *w)
 {
 	struct apply *a = p->a;
 	struct kphi_peer *fresh = calloc((size_t)p->wanted_count + 1, sizeof(*fresh));
-	uint32_t slot = 0;
 	int err = 0;
 
 	if (!fresh)
 		return why(w, -ENOMEM, "no memory for %u peers", p->wanted_count);
 	/* What is stored of them goes with them. */
 	for (uint32_t i = 0; i < p->wanted_count; i++) {
-		fresh[i] = *p->wanted[i];
+		fresh[i] = a->config->peers[p->wanted[i]];
 		keep_mute(p, &fresh[i]);
 	}
 	for (uint32_t i = 0; !err && i < p->used; i++)
 		if (p->by_name[i].replaced)
 			err = control_delete(a->control, a->store, p->by_name[i].slot,
 					     p->by_name[i].generation, w);
-	for (uint32_t i = 0; !err && i < p->wanted_count; i++)
-		err = control_add(a->control, a->store, &fresh[i], NULL, &slot, w);
+	err = err ? err : add_wanted(p, fresh, w);
 	free(fresh);
 	return err;
 }

@@ -154,6 +154,7 @@ void config_free(struct config *config)
 		return;
 	free(config->devices);
 	free(config->peers);
+	free(config->rules);
 	raw_free(config->raw);
 	free(config);
 }

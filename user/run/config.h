@@ -39,7 +39,8 @@ struct config_consumer {
 struct config {
 	struct config_device *devices;
 	unsigned int devices_count;
-	struct kphi_peer *peers; /* name, identity and settings */
+	struct kphi_peer *peers; /* name, identity and settings, in the order of names */
+	struct kphi_rule *rules; /* of the peer of the same index */
 	uint32_t peers_count;
 	struct engine_config engine; /* the consumers' names and thresholds are here */
 	struct config_consumer consumer[ENGINE_CONSUMERS]; /* of the same index */

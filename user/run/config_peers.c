@@ -1,13 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The peers of the file: one by one, or a list of them that shares its settings. */
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/models.h"
 #include "io/parse.h"
+#include "rule/same.h"
+#include "rule/words.h"
 #include "run/config_check.h"
+
+struct entry {
+	struct kphi_peer peer;
+	struct kphi_rule rule;
+};
+
+/* All of them, in the order of the file. */
+struct list {
+	struct entry *entry;
+	uint32_t count;
+};
 
 /* A group of one is a peer that stands for itself. */
 struct group {
@@ -58,68 +70,88 @@ static int take_name(const struct check *c, const struct yaml_path *here, const 
 	return complain_key(c, here, key, why);
 }
 
-static int take_identity(const struct check *c, const struct yaml_path *here, const struct raw_member *m,
-			 struct kphi_id *id)
+static int take_rule(const struct group *g, const struct yaml_path *here, const struct rule_text *text,
+		     struct entry *e)
 {
-	char why[WHY_SIZE];
+	struct rule_fault fault;
+	int err = rule_parse(text, &rule_yaml, &e->peer, &e->rule, &fault);
 
-	if (!m->id == !m->from)
-		return complain(
-			c, here,
-			"say who %s is: either `id: UUID` (native heartbeats, `kphi beat` prints it) or "
-			"`from: ADDRESS` and `port: PORT` (any UDP packet)",
-			m->name);
-	if (!m->from != !m->port)
-		return complain_key(c, here, m->port ? "port" : "from",
-				    "`from` and `port` go together, and not with `id`");
-	*id = (struct kphi_id){.kind = m->id ? KPHI_ID_NATIVE : KPHI_ID_RULE,
-			       .protocol = m->id ? 0 : IPPROTO_UDP};
-	if (m->id && parse_uuid(m->id, id->bytes, why, sizeof(why)))
-		return complain_key(c, here, "id", why);
-	if (m->from && parse_address(m->from, id->bytes, why, sizeof(why)))
-		return complain_key(c, here, "from", why);
-	return take_port(c, here, "port", m->port, &id->port);
+	if (err && fault.at != RULE_WORD_KINDS)
+		return complain_key(g->c, here, rule_yaml.name[fault.at], fault.why);
+	err = err ? err
+		  : rule_settle(&e->rule, &rule_yaml, g->raw->model, &e->peer, fault.why, sizeof(fault.why));
+	return err ? complain(g->c, here, "%s", fault.why) : 0;
 }
 
-/* What an element of a list leaves out is the group's. */
-static struct raw_member inherit(const struct raw_member *m, const struct raw_peer *group)
+static int take_identity(const struct group *g, const struct yaml_path *here, const struct raw_member *m,
+			 struct entry *e)
+{
+	struct rule_text text;
+	char why[WHY_SIZE];
+
+	memcpy(text.word, m->rule, sizeof(text.word));
+	if (m->match_count > KPHI_MATCHES)
+		return complain_key(g->c, here, "match", "a rule looks at two places at most");
+	for (unsigned int i = 0; i < KPHI_MATCHES; i++)
+		text.match[i] = i < m->match_count ? m->match[i] : NULL;
+	if (!m->id == !rule_is_written(&text))
+		return complain(
+			g->c, here,
+			"say who %s is: either `id: UUID` (native heartbeats, `kphi beat` prints it), or "
+			"a rule: `from: ADDRESS` and `port: PORT` (any UDP packet), or `proto: PRESET` "
+			"(`kphi peer presets`)",
+			m->name);
+	if (!m->id)
+		return take_rule(g, here, &text, e);
+	e->peer.id.kind = KPHI_ID_NATIVE;
+	if (parse_uuid(m->id, e->peer.id.bytes, why, sizeof(why)))
+		return complain_key(g->c, here, "id", why);
+	return 0;
+}
+
+/* What an element of a list leaves out is the group's; a native sender has no rule. */
+static struct raw_member inherit(const struct raw_member *m, const struct raw_member *group)
 {
 	struct raw_member all = *m;
 
-	if (!all.port && all.from)
-		all.port = group->port;
+	for (int i = 0; i < RULE_WORD_KINDS && !all.id; i++)
+		all.rule[i] = all.rule[i] ? all.rule[i] : group->rule[i];
+	if (!all.match && !all.id) {
+		all.match = group->match;
+		all.match_count = group->match_count;
+	}
 	if (!all.host)
 		all.host = group->host;
 	return all;
 }
 
 static int take_member(const struct group *g, const struct yaml_path *here, const struct raw_member *m,
-		       struct kphi_peer *p)
+		       struct entry *e)
 {
 	int err;
 
-	*p = g->settings;
+	*e = (struct entry){.peer = g->settings};
 	if (!m->name)
 		return complain(g->c, here, "a peer needs a `name`");
-	err = take_name(g->c, here, "name", m->name, p->name);
-	err = err ? err : take_name(g->c, here, "host", m->host, p->host);
-	return err ? err : take_identity(g->c, here, m, &p->id);
+	err = take_name(g->c, here, "name", m->name, e->peer.name);
+	err = err ? err : take_name(g->c, here, "host", m->host, e->peer.host);
+	return err ? err : take_identity(g, here, m, e);
 }
 
-static int take_list(const struct group *g, struct kphi_peer *peers)
+static int take_list(const struct group *g, struct entry *entries)
 {
 	struct yaml_path list = yaml_key(g->here, "list");
 	int err = 0;
 
-	if (g->raw->name || g->raw->id || g->raw->from)
+	if (g->raw->self.name || g->raw->self.id || g->raw->self.rule[RULE_FROM])
 		return complain(
 			g->c, &g->here,
 			"either one peer, with its `name`, or a `list` of them that share the settings");
 	for (unsigned int i = 0; !err && i < g->raw->list_count; i++) {
-		struct raw_member all = inherit(&g->raw->list[i], g->raw);
+		struct raw_member all = inherit(&g->raw->list[i], &g->raw->self);
 		struct yaml_path here = yaml_index(list, i);
 
-		err = take_member(g, &here, &all, &peers[i]);
+		err = take_member(g, &here, &all, &entries[i]);
 	}
 	return err;
 }
@@ -150,52 +182,54 @@ static struct yaml_path place_of(const struct raw_config *raw, uint32_t number)
 
 static int by_identity(const void *a, const void *b)
 {
-	const struct kphi_peer *const *x = a, *const *y = b;
-	int order = memcmp(&(*x)->id, &(*y)->id, sizeof((*x)->id));
+	const struct entry *const *x = a, *const *y = b;
+	int order = rule_compare_identity(&(*x)->peer, &(*x)->rule, &(*y)->peer, &(*y)->rule);
 
 	return order ? order : (*x > *y) - (*x < *y);
 }
 
 static int by_name_then_place(const void *a, const void *b)
 {
-	const struct kphi_peer *const *x = a, *const *y = b;
-	int order = strcmp((*x)->name, (*y)->name);
+	const struct entry *const *x = a, *const *y = b;
+	int order = strcmp((*x)->peer.name, (*y)->peer.name);
 
 	return order ? order : (*x > *y) - (*x < *y);
 }
 
+/* For arrays of entries as well as of peers: both begin with the name. */
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct kphi_peer *)a)->name, ((const struct kphi_peer *)b)->name);
 }
 
-static int refuse_twin(const struct config *config, const struct check *c, const struct kphi_peer *first,
-		       const struct kphi_peer *second, const char *what)
+static int refuse_twin(const struct config *config, const struct check *c, const struct list *list,
+		       const struct entry *first, const struct entry *second, const char *what)
 {
-	struct yaml_path before = place_of(config->raw, (uint32_t)(first - config->peers));
-	struct yaml_path at = place_of(config->raw, (uint32_t)(second - config->peers));
+	struct yaml_path before = place_of(config->raw, (uint32_t)(first - list->entry));
+	struct yaml_path at = place_of(config->raw, (uint32_t)(second - list->entry));
 
-	return complain(c, &at, "peer %s has the same %s as %s of line %u", second->name, what, first->name,
-			yaml_tree_line(c->tree, &before));
+	return complain(c, &at, "peer %s has the same %s as %s of line %u", second->peer.name, what,
+			first->peer.name, yaml_tree_line(c->tree, &before));
 }
 
-static int check_twins(const struct config *config, const struct check *c)
+static int check_twins(const struct config *config, const struct check *c, const struct list *list)
 {
-	const struct kphi_peer **sorted = calloc(config->peers_count + 1, sizeof(const struct kphi_peer *));
+	const struct entry **sorted = calloc((size_t)list->count + 1, sizeof(const struct entry *));
 	int err = 0;
 
 	if (!sorted)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < config->peers_count; i++)
-		sorted[i] = &config->peers[i];
-	qsort(sorted, config->peers_count, sizeof(const struct kphi_peer *), by_name_then_place);
-	for (uint32_t i = 1; !err && i < config->peers_count; i++)
-		if (!strcmp(sorted[i - 1]->name, sorted[i]->name))
-			err = refuse_twin(config, c, sorted[i - 1], sorted[i], "name");
-	qsort(sorted, config->peers_count, sizeof(const struct kphi_peer *), by_identity);
-	for (uint32_t i = 1; !err && i < config->peers_count; i++)
-		if (!memcmp(&sorted[i - 1]->id, &sorted[i]->id, sizeof(sorted[i]->id)))
-			err = refuse_twin(config, c, sorted[i - 1], sorted[i], "identity");
+	for (uint32_t i = 0; i < list->count; i++)
+		sorted[i] = &list->entry[i];
+	qsort(sorted, list->count, sizeof(const struct entry *), by_name_then_place);
+	for (uint32_t i = 1; !err && i < list->count; i++)
+		if (!strcmp(sorted[i - 1]->peer.name, sorted[i]->peer.name))
+			err = refuse_twin(config, c, list, sorted[i - 1], sorted[i], "name");
+	qsort(sorted, list->count, sizeof(const struct entry *), by_identity);
+	for (uint32_t i = 1; !err && i < list->count; i++)
+		if (!rule_compare_identity(&sorted[i - 1]->peer, &sorted[i - 1]->rule, &sorted[i]->peer,
+					   &sorted[i]->rule))
+			err = refuse_twin(config, c, list, sorted[i - 1], sorted[i], "identity");
 	free(sorted);
 	return err;
 }
@@ -210,7 +244,8 @@ bool config_has_peer(const struct config *config, const char *name)
 	return bsearch(&key, config->peers, config->peers_count, sizeof(key), by_name);
 }
 
-static int take_group(struct config *config, const struct check *c, unsigned int index)
+static int take_group(const struct config *config, const struct check *c, unsigned int index,
+		      struct list *list)
 {
 	const struct raw_config *raw = config->raw;
 	struct group g = {
@@ -218,21 +253,37 @@ static int take_group(struct config *config, const struct check *c, unsigned int
 		.raw = &raw->peers[index],
 		.here = yaml_index(yaml_key((struct yaml_path){.depth = 0}, "peers"), index),
 	};
-	struct kphi_peer *first = &config->peers[config->peers_count];
-	struct raw_member self = {g.raw->name, g.raw->id, g.raw->from, g.raw->port, g.raw->host};
+	struct entry *first = &list->entry[list->count];
 	int err = take_settings(&g);
 
 	if (!err && g.raw->list)
 		err = take_list(&g, first);
 	else if (!err)
-		err = take_member(&g, &g.here, &self, first);
-	config->peers_count += group_size(g.raw);
+		err = take_member(&g, &g.here, &g.raw->self, first);
+	list->count += group_size(g.raw);
 	return err;
+}
+
+/* In the order of names from now on. */
+static int keep(struct config *config, struct list *list)
+{
+	qsort(list->entry, list->count, sizeof(*list->entry), by_name);
+	config->peers = calloc((size_t)list->count + 1, sizeof(*config->peers));
+	config->rules = calloc((size_t)list->count + 1, sizeof(*config->rules));
+	if (!config->peers || !config->rules)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < list->count; i++) {
+		config->peers[i] = list->entry[i].peer;
+		config->rules[i] = list->entry[i].rule;
+	}
+	config->peers_count = list->count;
+	return 0;
 }
 
 int config_take_peers(struct config *config, const struct check *c)
 {
 	const struct raw_config *raw = config->raw;
+	struct list list = {NULL, 0};
 	size_t total = 0;
 	int err = 0;
 
@@ -243,13 +294,13 @@ int config_take_peers(struct config *config, const struct check *c)
 
 		return complain(c, &peers, "%zu peers: a store holds at most %u", total, KPHI_PEERS_MAX);
 	}
-	config->peers = calloc(total + 1, sizeof(*config->peers));
-	if (!config->peers)
+	list.entry = calloc(total + 1, sizeof(*list.entry));
+	if (!list.entry)
 		return -ENOMEM;
 	for (unsigned int i = 0; !err && i < raw->peers_count; i++)
-		err = take_group(config, c, i);
-	err = err ? err : check_twins(config, c);
-	if (!err)
-		qsort(config->peers, config->peers_count, sizeof(*config->peers), by_name);
+		err = take_group(config, c, i, &list);
+	err = err ? err : check_twins(config, c, &list);
+	err = err ? err : keep(config, &list);
+	free(list.entry);
 	return err;
 }

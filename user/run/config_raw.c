@@ -10,6 +10,8 @@
 #include "io/args.h"
 #include "io/parse.h"
 
+#define KEYS_MAX 32 /* of a mapping */
+
 #define TEXT(structure, key, member)                                                                         \
 	CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_OPTIONAL, structure, member, 0, CYAML_UNLIMITED)
 #define LIST(structure, member, entry)                                                                       \
@@ -31,10 +33,25 @@ static const cyaml_schema_value_t device_value = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct raw_device, device_fields),
 };
 
+/* Of a struct raw_member that is, or is part of, a structure. */
+#define MEMBER(structure, at)                                                                                \
+	TEXT(structure, "name", at name), TEXT(structure, "id", at id),                                      \
+		TEXT(structure, "from", at rule[RULE_FROM]), TEXT(structure, "port", at rule[RULE_PORT]),    \
+		TEXT(structure, "proto", at rule[RULE_PROTO]),                                               \
+		TEXT(structure, "protocol", at rule[RULE_PROTOCOL]),                                         \
+		TEXT(structure, "vrid", at rule[RULE_VRID]),                                                 \
+		TEXT(structure, "discriminator", at rule[RULE_DISCRIMINATOR]),                               \
+		TEXT(structure, "local_rx", at rule[RULE_LOCAL_RX]),                                         \
+		CYAML_FIELD_SEQUENCE("match", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, structure, at match, \
+				     &text_value, 0, CYAML_UNLIMITED),                                       \
+		TEXT(structure, "sequence", at rule[RULE_SEQUENCE]),                                         \
+		TEXT(structure, "leave", at rule[RULE_LEAVE]), TEXT(structure, "ttl", at rule[RULE_TTL]),    \
+		TEXT(structure, "vlan", at rule[RULE_VLAN]),                                                 \
+		TEXT(structure, "device", at rule[RULE_DEVICE]), TEXT(structure, "host", at host)
+
 static const cyaml_schema_field_t member_fields[] = {
-	TEXT(struct raw_member, "name", name), TEXT(struct raw_member, "id", id),
-	TEXT(struct raw_member, "from", from), TEXT(struct raw_member, "port", port),
-	TEXT(struct raw_member, "host", host), CYAML_FIELD_END,
+	MEMBER(struct raw_member, ),
+	CYAML_FIELD_END,
 };
 
 static const cyaml_schema_value_t member_value = {
@@ -42,12 +59,14 @@ static const cyaml_schema_value_t member_value = {
 };
 
 static const cyaml_schema_field_t peer_fields[] = {
-	TEXT(struct raw_peer, "name", name),        TEXT(struct raw_peer, "id", id),
-	TEXT(struct raw_peer, "from", from),        TEXT(struct raw_peer, "port", port),
-	TEXT(struct raw_peer, "host", host),        TEXT(struct raw_peer, "interval", interval),
-	TEXT(struct raw_peer, "model", model),      TEXT(struct raw_peer, "min_std", min_std),
-	TEXT(struct raw_peer, "pause", pause),      TEXT(struct raw_peer, "max_interval", max_interval),
-	LIST(struct raw_peer, list, &member_value), CYAML_FIELD_END,
+	MEMBER(struct raw_peer, self.),
+	TEXT(struct raw_peer, "interval", interval),
+	TEXT(struct raw_peer, "model", model),
+	TEXT(struct raw_peer, "min_std", min_std),
+	TEXT(struct raw_peer, "pause", pause),
+	TEXT(struct raw_peer, "max_interval", max_interval),
+	LIST(struct raw_peer, list, &member_value),
+	CYAML_FIELD_END,
 };
 
 static const cyaml_schema_value_t peer_value = {
@@ -167,7 +186,7 @@ static const cyaml_schema_field_t *fields_at(const struct yaml_path *path)
 
 static void explain_key(const struct yaml_path *path, const char *key, char *why, size_t size)
 {
-	const char *names[16];
+	const char *names[KEYS_MAX];
 	const cyaml_schema_field_t *fields = fields_at(path);
 	char choices[WHY_SIZE];
 	size_t n = 0;

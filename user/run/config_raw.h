@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "rule/preset.h"
 #include "run/yaml_tree.h"
 
 struct raw_device {
@@ -16,11 +17,14 @@ struct raw_device {
 
 /* One peer, or an element of `list`. */
 struct raw_member {
-	char *name, *id, *from, *port, *host;
+	char *name, *id, *host;
+	char *rule[RULE_WORD_KINDS]; /* but for RULE_MATCH, which is a list: */
+	char **match;
+	unsigned int match_count;
 };
 
 struct raw_peer {
-	char *name, *id, *from, *port, *host; /* in the order of struct raw_member */
+	struct raw_member self; /* with a `list`: what its elements share */
 	char *interval, *model, *min_std, *pause, *max_interval;
 	struct raw_member *list;
 	unsigned int list_count;

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "core/models.h"
+#include "io/format.h"
 #include "io/output.h"
 
 #define SECOND_NS 1000000000ULL
@@ -64,9 +65,20 @@ static void say_judgement(struct out *o, const struct event *e)
 	out_u64(o, "silence_ns", NULL, e->silence_ns);
 }
 
+static void say_speaker(struct out *o, const struct event *e)
+{
+	char address[ADDRESS_SIZE];
+
+	if (e->speaker[0] || e->speaker[1])
+		out_string(o, "speaker", NULL, format_address((const uint8_t *)e->speaker, address));
+	else
+		out_null(o, "speaker", NULL);
+}
+
 static void say_peer(struct out *o, const struct event *e)
 {
 	out_string(o, "peer", NULL, e->peer);
+	out_string(o, "host", NULL, e->host);
 	out_u64(o, "slot", NULL, e->slot);
 	out_u64(o, "generation", NULL, e->generation);
 	out_u64(o, "epoch", NULL, e->epoch);
@@ -75,6 +87,8 @@ static void say_peer(struct out *o, const struct event *e)
 	say_judgement(o, e);
 	say_u64_unless_0(o, "since_ns", e->since_ns);
 	say_u64_unless_0(o, "token", e->token);
+	say_u64_unless_0(o, "interval_ns", e->interval_ns);
+	say_speaker(o, e);
 }
 
 static void say_host(struct out *o, const struct event *e)

@@ -4,9 +4,10 @@
  * never has to ask whether a key is there; what an event has no value for is null.
  *
  *   every line    type, seq, monotonic_ns, time, and `current`: true if it tells the state and not a change
- *   about a peer  peer, slot, generation, epoch, consumer, cause, model, phi, threshold, silence_ns,
- * since_ns, token, detail about a host  subject (device, file or command), peer, consumer, cause, cpu,
- * length_ns, detail
+ *   about a peer
+ *     peer, host (its label), slot, generation, epoch, consumer, cause, model, phi, threshold, silence_ns,
+ *     since_ns, token, interval_ns (the new one: retuned, renegotiated), speaker (the new one: handover),
+ * detail about this host subject (device, file or command), peer, consumer, cause, cpu, length_ns, detail
  *
  * `seq` rises by one with each event. A line of the current state bears the number of the last event before
  * it. `time` is RFC 3339 in UTC with nanoseconds, made from the wall clock when the line is written.

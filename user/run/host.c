@@ -21,6 +21,11 @@ static const struct kphi_tick *host_tick(void *context, uint32_t cpu)
 	return &d->store.ticks[cpu < d->store.header->cpus ? cpu : 0];
 }
 
+static const struct kphi_rule *host_rule(void *context, uint32_t slot)
+{
+	return &((const struct daemon *)context)->store.rules[slot];
+}
+
 static struct engine_hearing host_hearing(void *context, const struct kphi_record *record)
 {
 	const struct daemon *d = context;
@@ -74,6 +79,7 @@ struct engine_host daemon_host(struct daemon *d)
 		.context = d,
 		.read = host_read,
 		.tick = host_tick,
+		.rule = host_rule,
 		.hearing = host_hearing,
 		.consumers = host_consumers,
 		.event = daemon_event,
