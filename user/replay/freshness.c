@@ -37,7 +37,8 @@ const struct detector detector_chen = {
 /*
  * --- Bertier, Marin and Sens: the margin follows the error of the expectation, as Jacobson's timeout follows
  * a round trip. Their gamma is 0.1 and their beta 1; phi, which weighs the variation, is 4 in their paper and
- * the parameter here.
+ * the parameter here. The variation begins with half an interval, as RFC 6298 begins: from nothing, the
+ * first interval would be a mistake as a rule.
  */
 
 #define BERTIER_GAMMA 0.1
@@ -58,7 +59,7 @@ static void bertier_init(void *state, const struct detector_settings *settings)
 	struct bertier *b = state;
 
 	b->delay_ns = 0;
-	b->variation_ns = 0;
+	b->variation_ns = (double)settings->interval_ns / 2;
 	expected_init(&b->expected, settings);
 }
 
