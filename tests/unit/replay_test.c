@@ -231,7 +231,7 @@ static void detection_is_the_rest_of_the_silence(void **state)
 	struct replay_plan *plan = plan_new(1000);
 	struct kphi_record record = {.state = KPHI_WAITING};
 	struct stream s = {0};
-	uint64_t ring[100];
+	uint64_t ring[100] = {0};
 	double sum = 0;
 	struct replay *r;
 	uint32_t notes;
@@ -338,8 +338,8 @@ static void a_plan_fills(void **state)
 static int next_fails(void *context, uint32_t *peer, struct kphi_beat *beat)
 {
 	(void)context;
-	(void)peer;
-	(void)beat;
+	*peer = 0;
+	beat->type = KPHI_WIRE_BEAT;
 	return -EBADMSG;
 }
 

@@ -402,8 +402,9 @@ static void parameters_are_patience(void **state)
 		for (int n = 0; n < ARRIVED; n++) {
 			uint64_t steps = some_steps(&random);
 
-			for (double p = 0; p < 20; p += 0.5)
-				assert_true(deadline_ms(&b, p * unit) <= deadline_ms(&b, (p + 0.5) * unit));
+			for (int p = 0; p < 40; p++)
+				assert_true(deadline_ms(&b, p * unit / 2) <=
+					    deadline_ms(&b, (p + 1) * unit / 2));
 			arrive_steps(&b, some_silence(&random, steps), steps);
 		}
 		end(&b);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The yardsticks of a peer: one state a detector, or one a parameter if that decides what is learned. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "replay/replay_peer.h"
 
@@ -100,12 +99,12 @@ static bool make_room(struct replay *r, uint32_t number)
 		return true;
 	if (!peers)
 		return false;
-	grown = realloc(r->peer, peers * sizeof(*grown));
+	grown = realloc(r->peer, peers * sizeof(void *));
 	if (!grown)
 		return false;
-	memset(grown + r->peers, 0, (peers - r->peers) * sizeof(*grown));
 	r->peer = grown;
-	r->peers = peers;
+	while (r->peers < peers)
+		r->peer[r->peers++] = NULL;
 	return true;
 }
 

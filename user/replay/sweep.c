@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define HALVES_UP_TO 20
-#define UP_TO        1000
+#define UP_TO        100000 /* Akka's curve is steep: this is some 150 deviations */
 #define CHUNK        (1U << 18) /* arrivals between two looks at the progress */
 
 uint32_t sweep_thresholds(struct sweep_curve *c)
@@ -17,7 +17,7 @@ uint32_t sweep_thresholds(struct sweep_curve *c)
 	for (uint32_t halves = 1; halves <= 2 * HALVES_UP_TO; halves++)
 		c->point[c->n++].threshold = halves * (Q32_ONE / 2);
 	while (threshold < UP_TO) {
-		threshold += threshold / 8;
+		threshold += threshold / 4;
 		c->point[c->n++].threshold = threshold * Q32_ONE;
 	}
 	return c->n;

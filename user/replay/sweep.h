@@ -23,7 +23,7 @@ struct sweep_curve {
 	struct sweep_point point[SWEEP_POINTS_MAX]; /* thresholds ascend */
 };
 
-/* From 0.5 to 1000, halves first, then in steps of an eighth or so. Returns how many. */
+/* From 0.5 to 100,000, halves first, then in steps of a quarter or so. Returns how many. */
 uint32_t sweep_thresholds(struct sweep_curve *c);
 
 struct sweep {
