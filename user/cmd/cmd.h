@@ -29,6 +29,7 @@ int cmd_peer(struct kphi_cli *cli, int argc, char **argv);
 int cmd_guard(struct kphi_cli *cli, int argc, char **argv);
 int cmd_doctor(struct kphi_cli *cli, int argc, char **argv);
 int cmd_beat(struct kphi_cli *cli, int argc, char **argv);
+int cmd_trace(struct kphi_cli *cli, int argc, char **argv);
 int cmd_run(struct kphi_cli *cli, int argc, char **argv);
 int cmd_event(struct kphi_cli *cli, int argc, char **argv);
 int cmd_check(struct kphi_cli *cli, int argc, char **argv);

@@ -207,17 +207,12 @@ static struct codec_stalls *stalls_of(struct codec *c, uint16_t cpu)
 	return &c->stalls[cpu % TRACE_CPUS];
 }
 
-/* Everything that the next entry is expected by, once this one is known. p->beat is still the last one. */
-static inline void take_arrival(struct codec *c, struct codec_peer *p, uint32_t peer, uint64_t expected_ns,
-				const struct kphi_beat *b)
+static inline void has_arrived(struct codec *c, struct codec_peer *p, uint32_t peer)
 {
-	if (p->heard)
-		learn_interval(p, b->now_ns, expected_ns);
 	p->heard = true;
 	p->vain = 0;
-	p->beat = *b;
 	c->last = peer;
-	c->last_ns = b->now_ns;
+	c->last_ns = p->beat.now_ns;
 }
 
 /* --- what a message says, in two words --- */
@@ -378,19 +373,18 @@ size_t codec_put_arrival(struct codec *c, uint8_t *to, uint32_t peer, const stru
 	if (bits)
 		at = put_changes(at, bits, b, afresh ? &nothing : &p->beat, stalls);
 	*stalls = (struct codec_stalls){b->stalled_total_ns, b->stall_end_ns, b->stall_length_ns};
-	take_arrival(c, p, peer, expected_ns, b);
+	if (p->heard)
+		learn_interval(p, b->now_ns, expected_ns);
+	p->beat = *b;
+	has_arrived(c, p, peer);
 	return (size_t)(at - to);
 }
 
 /* --- from bytes --- */
 
-/* *b becomes what TRACE_AFRESH says, over the time that it has. */
 static bool get_afresh(const uint8_t **at, struct kphi_beat *b)
 {
-	uint64_t now_ns = b->now_ns;
-
 	memset(b, 0, sizeof(*b));
-	b->now_ns = now_ns;
 	b->native = *(*at)++;
 	b->sequence_bits = *(*at)++;
 	b->decoder = *(*at)++;
@@ -415,17 +409,15 @@ static bool get_says(const uint8_t **at, unsigned int bits, struct kphi_beat *b)
 	return true;
 }
 
-static bool get_changes(struct codec *c, const uint8_t **at, struct kphi_beat *b, uint64_t sequence)
+/* *b is the peer's last beat, with the sequence number that is expected, and becomes this one but for time
+ * and stalls. */
+static bool get_changes(struct codec *c, const uint8_t **at, struct kphi_beat *b)
 {
 	unsigned int bits = *(*at)++;
 	struct codec_stalls s;
 
-	if (bits & TRACE_AFRESH) {
-		sequence = 0;
-		if (!get_afresh(at, b))
-			return false;
-	}
-	b->sequence = sequence;
+	if (bits & TRACE_AFRESH && !get_afresh(at, b))
+		return false;
 	if (bits & TRACE_CPU) {
 		b->cpu = (uint16_t)((*at)[0] | (*at)[1] << 8);
 		*at += 2;
@@ -453,7 +445,7 @@ static int get_arrival(struct codec *c, const uint8_t **at, unsigned int head, u
 	unsigned int width = head >> 2 & 3;
 	uint32_t expected = expected_peer(c), who = expected;
 	const struct codec_stalls *s;
-	uint64_t time, expected_ns, sequence;
+	uint64_t time, expected_ns, now_ns;
 	struct codec_peer *p;
 
 	if (head & HEAD_PEER && !get_varint32(at, &who))
@@ -468,17 +460,19 @@ static int get_arrival(struct codec *c, const uint8_t **at, unsigned int head, u
 	if (head & HEAD_PEER)
 		move_ring(c, expected, who);
 	expected_ns = expected_time(c, p);
-	sequence = expected_sequence(&p->beat);
-	*b = p->beat;
-	b->now_ns = expected_ns + unzigzag(time);
-	b->sequence = sequence;
-	if (head & HEAD_CHANGE && !get_changes(c, at, b, sequence))
+	now_ns = expected_ns + unzigzag(time);
+	if (p->heard)
+		learn_interval(p, now_ns, expected_ns);
+	p->beat.sequence = expected_sequence(&p->beat);
+	if (head & HEAD_CHANGE && !get_changes(c, at, &p->beat))
 		return -EBADMSG;
+	p->beat.now_ns = now_ns;
+	has_arrived(c, p, who);
+	*b = p->beat;
 	s = stalls_of(c, b->cpu);
 	b->stalled_total_ns = s->total_ns;
 	b->stall_end_ns = s->end_ns;
 	b->stall_length_ns = s->length_ns;
-	take_arrival(c, p, who, expected_ns, b);
 	__builtin_prefetch(&c->peers[p->after], 1);
 	*peer = who;
 	return TRACE_ARRIVAL;

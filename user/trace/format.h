@@ -44,7 +44,7 @@
 #define TRACE_MAGIC       "\x89KPHIT\r\n" /* 8 bytes: no text file begins so, and none that was sent as text */
 #define TRACE_VERSION     1
 #define TRACE_BLOCK_MAGIC 0x4b4c424bU /* "KBLK" */
-#define TRACE_BLOCK_MAX   (1U << 20) /* bytes of entries; writers end a block long before */
+#define TRACE_BLOCK_MAX   (128U << 10) /* bytes of entries; writers end a block long before */
 #define TRACE_ENTRY_MAX   1024 /* no entry is longer */
 #define TRACE_CPUS        64
 

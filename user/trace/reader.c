@@ -16,7 +16,7 @@
 #include "io/parse.h"
 #include "trace/codec.h"
 
-#define BUFFER_BYTES   (4U << 20) /* holds any block, whose head may be anywhere in it */
+#define BUFFER_BYTES   (256U << 10) /* holds any block, whose head may be anywhere in it */
 #define CANDIDATES_MAX 1000 /* how often something behind a damage may look like a block and be none */
 
 _Static_assert(BUFFER_BYTES >= sizeof(struct trace_block) + TRACE_BLOCK_MAX, "a block fits the buffer");

@@ -75,10 +75,12 @@ static int write_head(struct trace_writer *w, const struct trace_start *start)
 }
 
 /* A file that appeared in the meantime is as good as one that was there before. */
-static int open_new(const char *path)
+int trace_new_fd(const char *path)
 {
 	struct stat there;
 
+	if (!strcmp(path, "-"))
+		return dup(STDOUT_FILENO);
 	if (!stat(path, &there) && !S_ISREG(there.st_mode))
 		return open(path, O_WRONLY | O_CLOEXEC);
 	return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -88,12 +90,11 @@ struct trace_writer *trace_create(const char *path, const struct trace_start *st
 {
 	struct trace_writer *w = calloc(1, sizeof(*w));
 	uint8_t *block = malloc(sizeof(struct trace_block) + BLOCK_BYTES + TRACE_ENTRY_MAX);
-	int fd = w && block ? open_new(path) : -1;
+	int fd = w && block ? trace_new_fd(path) : -1, err = w && block ? errno : ENOMEM;
 
 	if (fd < 0) {
-		refuse(-errno, why, size, "%s: cannot be written: %s%s", path,
-		       w && block ? strerror(errno) : strerror(ENOMEM),
-		       w && block && errno == EEXIST ? ". Remove it, or choose another name" : "");
+		refuse(-err, why, size, "%s: cannot be written: %s%s", path, strerror(err),
+		       err == EEXIST ? ". Remove it, or choose another name" : "");
 		free(block);
 		free(w);
 		return NULL;

@@ -16,9 +16,12 @@
 struct trace_writer;
 
 /*
- * A new file at `path`: an existing one is left alone. NULL after a sentence in `why`. Something other than a
- * file (a pipe, /dev/stdout) is written to as it is.
+ * Opens a new file at `path` for writing: one that is there is left alone (EEXIST). Something other than a
+ * file, such as a pipe, is opened as it is; "-" is standard output. -1 with errno set.
  */
+int trace_new_fd(const char *path);
+
+/* A trace in a new file, as trace_new_fd() opens it. NULL after a sentence in `why`. */
 struct trace_writer *trace_create(const char *path, const struct trace_start *start, char *why, size_t size);
 
 /*
