@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
-#include <unistd.h>
 
 #include "cmd/trace_replay.h"
 #include "io/parse.h"
@@ -129,7 +128,7 @@ static int read_request(struct request *q, struct args *args)
 
 struct calibration {
 	const char *path, *peer;
-	bool shows, said; /* the bar; what went wrong */
+	bool said; /* what went wrong */
 	struct sweep_curve curves[KPHI_MODELS + 1];
 	uint32_t curves_count;
 };
@@ -145,7 +144,6 @@ static int open_stream(void *context, struct replay_source *source)
 		free(s);
 		return -EINVAL;
 	}
-	s->shows = c->shows;
 	*source = trace_stream_source(s);
 	return 0;
 }
@@ -396,7 +394,6 @@ int trace_calibrate(struct kphi_cli *cli, struct args *args)
 	}
 	c->path = path;
 	c->peer = q.options.has_peer ? q.options.peer : NULL;
-	c->shows = cli->mode == OUT_TEXT && isatty(STDERR_FILENO);
 	for (; (int)c->curves_count < n; c->curves_count++) {
 		c->curves[c->curves_count].model = models[c->curves_count];
 		sweep_thresholds(&c->curves[c->curves_count]);

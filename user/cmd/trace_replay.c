@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "cmd/trace_replay.h"
 
@@ -215,6 +214,17 @@ static int report(const struct kphi_cli *cli, const struct trace_stream *s, cons
 	return command_finish(o) || err ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
 }
 
+static void say_empty(const struct trace_stream *s, const char *path)
+{
+	if (s->peer)
+		fail("%s: no arrival of '%s' is in it", path, s->peer);
+	else if (trace_torn(s->trace))
+		fail("%s: no arrival is in it: all that is there, %" PRIu64 " bytes, is a torn block", path,
+		     trace_torn(s->trace));
+	else
+		fail("%s: no arrival is in it", path);
+}
+
 static int run(const struct kphi_cli *cli, struct trace_stream *s, const char *path,
 	       const struct replay_plan *plan)
 {
@@ -226,13 +236,12 @@ static int run(const struct kphi_cli *cli, struct trace_stream *s, const char *p
 		got = replay_run(r, &source, CHUNK);
 		trace_stream_progress(s);
 	}
+	progress_end(&s->progress);
 	if (got < 0) {
 		trace_stream_explain(s, path, got);
 	} else if (!replay_arrivals(r)) {
-		trace_stream_end_bar(s);
-		fail(s->peer ? "%s: no arrival of '%s' is in it" : "%s: no arrival is in it", path, s->peer);
+		say_empty(s, path);
 	} else {
-		trace_stream_end_bar(s);
 		exit = report(cli, s, r, plan);
 	}
 	replay_free(r);
@@ -259,7 +268,6 @@ int trace_replay(struct kphi_cli *cli, struct args *args)
 	exit = KPHI_EXIT_FAILED;
 	if (trace_stream_open(&s, path, options.has_peer ? options.peer : NULL))
 		goto out;
-	s.shows = cli->mode == OUT_TEXT && isatty(STDERR_FILENO);
 	plan->crashes = (uint32_t)options.crashes;
 	plan->seed = options.seed;
 	plan->window = trace_stream_window(&s, options.window);

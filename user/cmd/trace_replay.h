@@ -6,6 +6,7 @@
 #include "cmd/cmd.h"
 #include "io/format.h"
 #include "replay/replay.h"
+#include "trace/progress.h"
 #include "trace/reader.h"
 
 #define TRACE_CALIBRATE_USAGE "FILE [consumer NAME [max-false N/week] [max-detect DURATION]]..."
@@ -19,9 +20,7 @@ int trace_calibrate(struct kphi_cli *cli, struct args *args);
 struct trace_stream {
 	struct trace *trace;
 	const char *peer; /* NULL: all */
-	bool shows; /* a bar on standard error, if that is a terminal */
-	bool shown;
-	uint64_t next_ns; /* when it is drawn again */
+	struct progress progress;
 };
 
 /* 0, or -EINVAL after a sentence through fail(). */
@@ -31,9 +30,7 @@ struct replay_source trace_stream_source(struct trace_stream *s);
 /* Says through fail() why reading ended with this error. */
 void trace_stream_explain(struct trace_stream *s, const char *path, int err);
 
-/* The bar, if it is time; and its end. */
-void trace_stream_progress(struct trace_stream *s);
-void trace_stream_end_bar(struct trace_stream *s);
+void trace_stream_progress(struct trace_stream *s); /* shows how far it has come */
 void trace_stream_close(struct trace_stream *s);
 
 /* The intervals of a window: as recorded, unless another number was asked for. */
