@@ -243,8 +243,8 @@ static void detection_is_the_rest_of_the_silence(void **state)
 	r = stream_replay(&s, plan);
 	kphi_window_begin(&record.window, &s.settings[0]);
 	for (uint32_t i = 0; i < 1000; i++) {
-		const uint64_t *row = &r->peer[0]->detections[i];
-		uint64_t silence = timeout - row[3 * 1000UL];
+		const uint64_t *row = r->peer[0]->detections + i * 4UL;
+		uint64_t silence = timeout - row[3];
 		uint64_t interval = s.list[i + 1].beat.now_ns - s.list[i].beat.now_ns;
 		struct kphi_estimate e;
 
@@ -255,7 +255,7 @@ static void detection_is_the_rest_of_the_silence(void **state)
 		for (uint32_t c = 0; c < 3; c++) {
 			uint64_t deadline = estimate_silence(&e, thresholds[c]);
 
-			assert_int_equal(row[c * 1000UL], deadline > silence ? deadline - silence : 0);
+			assert_int_equal(row[c], deadline > silence ? deadline - silence : 0);
 		}
 	}
 	assert_true(fabs(sum / 1000 - 0.5) < 0.03); /* three deviations of 0.29 / sqrt(1000) */

@@ -66,14 +66,15 @@ static uint64_t silence_before(const struct replay *r, const struct kphi_record 
 
 static void crash(struct replay_peer *p, const struct replay_plan *plan, const struct crash *c)
 {
-	for (uint32_t i = 0; i < plan->contenders; i++) {
-		uint64_t deadline = p->tallies[i].deadline_ns, *detection = p->detections;
+	uint64_t *row = p->detections + (size_t)c->place * plan->contenders;
 
-		detection += (size_t)i * plan->crashes + c->place;
+	for (uint32_t i = 0; i < plan->contenders; i++) {
+		uint64_t deadline = p->tallies[i].deadline_ns;
+
 		if (deadline == UINT64_MAX)
-			*detection = UINT64_MAX;
+			row[i] = UINT64_MAX;
 		else
-			*detection = deadline > c->silence_ns ? deadline - c->silence_ns : 0;
+			row[i] = deadline > c->silence_ns ? deadline - c->silence_ns : 0;
 	}
 }
 

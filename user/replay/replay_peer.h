@@ -17,7 +17,7 @@ struct replay_peer {
 	struct crashes crashes;
 	uint64_t *ring;
 	struct tally *tallies; /* a contender each */
-	uint64_t *detections; /* a row of plan->crashes for each contender: T_D */
+	uint64_t *detections; /* T_D: a row for each crash, of all contenders */
 	unsigned char *states; /* of the yardsticks, a group after the other */
 };
 

@@ -2,7 +2,6 @@
 /* What a replay has found. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "replay/replay_peer.h"
 
@@ -74,9 +73,8 @@ static int detections(const struct replay *r, uint32_t from, uint32_t to, uint32
 
 		if (!p)
 			continue;
-		memcpy(all + n, p->detections + (size_t)contender * r->plan->crashes,
-		       p->crashes.n * sizeof(*all));
-		n += p->crashes.n;
+		for (uint32_t k = 0; k < p->crashes.n; k++)
+			all[n++] = p->detections[(size_t)k * r->plan->contenders + contender];
 	}
 	qsort(all, n, sizeof(*all), ascending);
 	q->detect_p50_ns = percentile(all, n, 50);

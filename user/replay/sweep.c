@@ -28,6 +28,7 @@ struct share {
 	const struct sweep *sweep;
 	struct sweep_curve *curves;
 	uint32_t curves_count, from, to;
+	uint32_t read; /* contenders whose figures were taken */
 	bool leads; /* shows the progress */
 	struct replay_plan plan;
 	int err;
@@ -81,7 +82,7 @@ static int read_part(struct share *s, struct sweep_curve *c, uint32_t from, uint
 	int err = 0;
 
 	for (uint32_t i = from; i < to && !err; i++)
-		err = replay_qos_all(r, s->plan.contenders++, &c->point[i].qos);
+		err = replay_qos_all(r, s->read++, &c->point[i].qos);
 	return err;
 }
 
@@ -112,10 +113,8 @@ static void *work(void *share)
 	r = replay_new(&s->plan);
 	if (!s->err)
 		s->err = r ? replay_all(s, r) : -ENOMEM;
-	if (!s->err) {
-		s->plan.contenders = 0;
+	if (!s->err)
 		s->err = for_each_part(s, read_part, r);
-	}
 	replay_free(r);
 	return NULL;
 }
