@@ -40,6 +40,8 @@ is "no crashes, no detection" "$(figure '.all[0] | [.crashes, .detection_p50_ns]
 is "one peer alone" "$(figure '[.peers, .all[0].mistakes] | @text' peer a detector bfd)" "[1,0]"
 is "models, thresholds and yardsticks together" \
 	"$(figure '[.all[] | .detector] | unique | length' model normal,akka,exponential threshold 1,8 detector fixed:1s,bfd:3:5,jacobson,chen:50ms,bertier,2w:50ms,akka-replay,akka-port,cassandra)" 12
+is "the records are told" "$(figure '[.records[] | "\(.peer) \(.beats) \(.samples) \(.mean_ns)"] | join(", ")')" \
+	"a 2000 1000 100000000, b 2000 1000 101600000"
 kphi -j trace replay two.trace seed 3 > first
 kphi -j trace replay two.trace seed 3 > again
 kphi -j trace replay two.trace seed 4 > other

@@ -81,11 +81,16 @@ static void say_rate(struct out *o, const struct qos *q, enum out_mode mode)
 {
 	char text[FORMAT_SIZE];
 
-	if (mode != OUT_TEXT)
-		out_q32(o, "mistakes_per_peer_day", NULL, q32_of(qos_mistakes_per_day(q)));
-	else
+	if (mode == OUT_TEXT) {
 		out_string(o, "mistakes_per_peer_day", "PER DAY",
 			   trace_format_rate(qos_mistakes_per_day(q), text));
+		return;
+	}
+	out_q32(o, "mistakes_per_peer_day", NULL, q32_of(qos_mistakes_per_day(q)));
+	if (q->alive_ns)
+		out_q32(o, "mistakes_per_peer_day_at_most", NULL, q32_of(qos_mistakes_per_day_at_most(q)));
+	else
+		out_null(o, "mistakes_per_peer_day_at_most", NULL);
 }
 
 void trace_say_qos(struct out *o, const struct qos *q, enum out_mode mode)
@@ -168,6 +173,38 @@ static int say_peer(struct out *o, const struct replay *r, const struct replay_p
 	return err;
 }
 
+/* What the record came to, for programs: the same as live if the recording began with an empty one. */
+static void say_record(struct out *o, const struct kphi_peer *settings, const struct kphi_record *r)
+{
+	out_open_row(o);
+	out_string(o, "peer", NULL, settings->name);
+	out_u64(o, "beats", NULL, r->beats);
+	out_u64(o, "lost", NULL, r->sequence.lost);
+	out_u64(o, "duplicates", NULL, r->duplicates);
+	out_u64(o, "reordered", NULL, r->reordered);
+	out_u64(o, "stale", NULL, r->stale);
+	out_u64(o, "restarts", NULL, r->restarts);
+	out_u64(o, "capped", NULL, r->capped);
+	out_u64(o, "retuned", NULL, r->retuned);
+	out_u64(o, "unlearned", NULL, r->unlearned);
+	out_u64(o, "stamp_inverted", NULL, r->stamp_inverted);
+	out_duration(o, "interval_ns", NULL, r->window.interval_ns);
+	out_u64(o, "samples", NULL, r->window.n);
+	out_duration(o, "sum_ns", NULL, r->window.sum_ns);
+	out_duration(o, "mean_ns", NULL, window_mean_ns(&r->window));
+	out_duration(o, "stddev_ns", NULL, window_stddev_ns(&r->window));
+	out_close_row(o);
+}
+
+static void say_records(struct out *o, const struct replay *r)
+{
+	out_open_table(o, "records");
+	for (uint32_t i = 0; i < replay_peers(r); i++)
+		if (replay_heard(r, i))
+			say_record(o, replay_settings(r, i), replay_record(r, i));
+	out_close_table(o);
+}
+
 static uint32_t heard(const struct replay *r)
 {
 	uint32_t n = 0;
@@ -208,6 +245,8 @@ static int report(const struct kphi_cli *cli, const struct trace_stream *s, cons
 		if (replay_heard(r, i) && (cli->mode != OUT_TEXT || heard(r) > 1))
 			err = say_peer(o, r, plan, i, cli->mode);
 	out_close_table(o);
+	if (cli->mode != OUT_TEXT)
+		say_records(o, r);
 	out_close_object(o);
 	if (err)
 		fail("there is not enough memory for all detection times: fewer `crashes` take less");
