@@ -55,7 +55,6 @@ static __always_inline void control_clear(struct kphi_record *r, const struct kp
 static __always_inline int control_add(const struct kphi_control *q, struct place *p)
 {
 	struct kphi_slot to = {.slot = q->slot, .generation = p->record->generation};
-	int err;
 
 	if (q->peer.id.kind == KPHI_ID_RULE && (q->peer.id.shape < 1 || q->peer.id.shape > KPHI_SHAPES))
 		return KPHI_CONTROL_BAD;
@@ -65,9 +64,6 @@ static __always_inline int control_add(const struct kphi_control *q, struct plac
 		return KPHI_CONTROL_BUSY;
 	if (bpf_map_lookup_elem(&ids, &q->peer.id))
 		return KPHI_CONTROL_TAKEN;
-	err = bpf_map_update_elem(&ids, &q->peer.id, &to, BPF_NOEXIST);
-	if (err)
-		return KPHI_CONTROL_FULL;
 
 	bpf_spin_lock(&p->lock->lock);
 	version_move(p->record);
@@ -78,6 +74,16 @@ static __always_inline int control_add(const struct kphi_control *q, struct plac
 	version_move(p->record);
 	bpf_spin_unlock(&p->lock->lock);
 
+	/* Only now can a packet find the slot: before, it would be judged by the rule of whoever lived there.
+	 */
+	if (bpf_map_update_elem(&ids, &q->peer.id, &to, BPF_NOEXIST)) {
+		bpf_spin_lock(&p->lock->lock);
+		version_move(p->record);
+		p->record->state = KPHI_FREE;
+		version_move(p->record);
+		bpf_spin_unlock(&p->lock->lock);
+		return KPHI_CONTROL_FULL;
+	}
 	if (q->peer.id.kind == KPHI_ID_RULE)
 		control_hear(q);
 	return KPHI_CONTROL_OK;

@@ -105,6 +105,7 @@ static __always_inline enum kphi_counter identify_rule(const struct frame *f, co
 		return KPHI_COUNT_rule_ttl;
 	if (r->vlan && d->vlan && d->vlan != r->vlan)
 		return KPHI_COUNT_rule_vlan;
+	b->type = KPHI_WIRE_BEAT;
 	b->decoder = r->decoder;
 	if (r->decoder == KPHI_DECODER_BFD) {
 		w = frame_at(f, d->payload, sizeof(*w));

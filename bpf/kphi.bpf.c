@@ -21,8 +21,7 @@ int kphi_xdp(struct xdp_md *ctx)
 SEC("tc")
 int kphi_tc(struct __sk_buff *skb)
 {
-	if (!glance_foreign((void *)(long)skb->data, (void *)(long)skb->data_end))
-		record_buffer_ethernet(skb);
+	record_buffer(skb, 1);
 	return TC_NEXT;
 }
 
@@ -30,8 +29,7 @@ int kphi_tc(struct __sk_buff *skb)
 SEC("tc")
 int kphi_tc_ip(struct __sk_buff *skb)
 {
-	if (!glance_network((void *)(long)skb->data, (void *)(long)skb->data_end, skb->protocol))
-		record_buffer_ip(skb);
+	record_buffer(skb, 0);
 	return TC_NEXT;
 }
 

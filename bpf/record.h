@@ -90,55 +90,64 @@ static __always_inline int record_beat(struct kphi_beat *b, uint32_t slot, uint3
 
 	if (notes)
 		record_notes(b->cpu, notes);
-	if (changed || notes & (KPHI_NOTE(restart) | KPHI_NOTE(retuned) | KPHI_NOTE(renegotiated)) ||
+	if (changed ||
+	    notes & (KPHI_NOTE(restart) | KPHI_NOTE(retuned) | KPHI_NOTE(renegotiated) |
+		     KPHI_NOTE(handover)) ||
 	    (p.peer->watched && outcome == KPHI_COUNT_beat))
 		record_hint(slot, generation);
 	return outcome;
 }
 
+static __always_inline struct frame frame_of_packet(struct xdp_md *ctx)
+{
+	return (struct frame){(void *)(long)ctx->data, (void *)(long)ctx->data_end, ctx, 0};
+}
+
+static __always_inline struct frame frame_of_buffer(struct __sk_buff *skb)
+{
+	return (struct frame){(void *)(long)skb->data, (void *)(long)skb->data_end, skb, 1};
+}
+
 /* Is there a rule of shape number `n` that this packet fits, and asks for more than the one found so far? */
-static __always_inline void record_try(const struct frame *f, struct probe *p, uint32_t n)
+static __always_inline int record_try(const struct frame *f, struct probe *p, uint32_t n)
 {
 	const struct kphi_shape *s = &ports.shape[n & 15];
 	uint32_t rank = kphi_shape_rank(s);
 	struct kphi_slot *to;
 	struct kphi_id id;
 
-	if ((p->found && rank <= p->rank) || identify_shape(f, p, s, n, &id))
-		return;
+	if (!p || (p->found && rank <= p->rank) || identify_shape(f, p, s, n, &id))
+		return 0;
 	to = bpf_map_lookup_elem(&ids, &id);
 	if (!to)
-		return;
+		return 0;
 	p->found = 1;
 	p->rank = rank;
 	p->to = *to;
+	return 0;
 }
 
 /* Functions of their own, so that the verifier looks into them once and not once a shape. */
-__attribute__((noinline)) int record_try_xdp(struct xdp_md *ctx, struct probe *p, uint32_t n)
+__attribute__((noinline)) int record_try_packet(struct xdp_md *ctx, struct probe *p, uint32_t n)
 {
-	struct frame f = {.context = ctx};
+	struct frame f = frame_of_packet(ctx);
 
-	if (p)
-		record_try(&f, p, n);
-	return 0;
+	return record_try(&f, p, n);
 }
 
 __attribute__((noinline)) int record_try_buffer(struct __sk_buff *skb, struct probe *p, uint32_t n)
 {
-	struct frame f = {.context = skb, .socket_buffer = 1};
+	struct frame f = frame_of_buffer(skb);
 
-	if (p)
-		record_try(&f, p, n);
-	return 0;
+	return record_try(&f, p, n);
 }
 
 /*
- * The rule that this packet fits. Its port's shapes are tried one after the other, each by one look-up; there
- * are few, and most ports have one. Of several the one that asks for most has it.
+ * The rule that this packet fits. The shapes of its port are tried one after the other, each by one look-up;
+ * there are few, and most ports have one. Of several the one that asks for most has it.
  */
-static __always_inline void record_rule(const struct frame *f, const struct datagram *d, uint32_t device,
-					uint32_t bits, struct probe *p)
+static __always_inline void record_probe(const struct frame *f, const struct datagram *d, uint32_t device,
+					 uint32_t bits, struct probe *p)
 {
 	*p = (struct probe){.device = device,
 			    .payload = d->payload,
@@ -152,8 +161,26 @@ static __always_inline void record_rule(const struct frame *f, const struct data
 		if (f->socket_buffer)
 			record_try_buffer(f->context, p, n);
 		else
-			record_try_xdp(f->context, p, n);
+			record_try_packet(f->context, p, n);
 	}
+}
+
+/* What the packet counts as where a rule may have it; `missed` is what it is if none has. */
+static __always_inline int record_rule(const struct frame *f, const struct datagram *d, uint32_t bits,
+				       struct kphi_beat *b, int missed)
+{
+	enum kphi_counter fits;
+	struct kphi_rule *rule;
+	struct probe p;
+
+	record_probe(f, d, b->device, bits, &p);
+	if (!p.found)
+		return missed;
+	rule = bpf_map_lookup_elem(&rules, &p.to.slot);
+	if (!rule)
+		return KPHI_COUNT_internal;
+	fits = identify_rule(f, d, rule, b);
+	return fits == KPHI_COUNT_beat ? record_beat(b, p.to.slot, p.to.generation) : fits;
 }
 
 static __always_inline int record_native(const struct frame *f, const struct datagram *d, struct kphi_beat *b)
@@ -168,97 +195,207 @@ static __always_inline int record_native(const struct frame *f, const struct dat
 	return to ? record_beat(b, to->slot, to->generation) : KPHI_COUNT_unknown_peer;
 }
 
-/* A datagram to one of our ports: whose is it, and what becomes of it? */
-static __always_inline int record_datagram(const struct frame *f, const struct datagram *d, uint32_t bits,
-					   struct kphi_beat *b)
+/* Does an outcome say that no native peer has sent this? */
+static __always_inline int record_is_nobodys(int outcome)
 {
-	struct probe p = {};
-	struct kphi_rule *rule;
-	enum kphi_counter fits;
-
-	if (bits >> 1)
-		record_rule(f, d, b->device, bits, &p);
-	if (!p.found)
-		return bits & KPHI_PORT_NATIVE ? record_native(f, d, b) : KPHI_COUNT_no_rule;
-	rule = bpf_map_lookup_elem(&rules, &p.to.slot);
-	if (!rule)
-		return KPHI_COUNT_internal;
-	fits = identify_rule(f, d, rule, b);
-	return fits == KPHI_COUNT_beat ? record_beat(b, p.to.slot, p.to.generation) : fits;
+	return outcome >= KPHI_COUNT_wire_short && outcome <= KPHI_COUNT_unknown_peer;
 }
 
-/* What a parsed packet counts as; FOREIGN: it is for nobody here. */
-static __always_inline int record_parsed(const struct frame *f, const struct datagram *d, struct kphi_beat *b)
+/* Which bits of `ports` stand for this packet. */
+static __always_inline uint32_t record_bits(const struct datagram *d)
 {
-	uint32_t bits = d->protocol == IPPROTO_UDP ? port_bits(d->port) : protocol_bits(d->protocol);
+	return d->protocol == IPPROTO_UDP ? port_bits(d->port) : protocol_bits(d->protocol);
+}
+
+#define RECORD_RULES 0x100 /* in an outcome: rules may have it; what it is if none has is in the low byte */
+#define RECORD_LOW   0xff
+
+/*
+ * A parsed packet and native peers. A node id asks for more than any rule, so where both are listened for, a
+ * native peer comes first. FOREIGN: it is for nobody here.
+ */
+static __always_inline int record_first(const struct frame *f, const struct datagram *d, struct kphi_beat *b)
+{
+	uint32_t bits = record_bits(d);
+	int outcome;
 
 	if (!bits)
 		return FOREIGN;
 	if (d->fragment)
 		return KPHI_COUNT_fragment;
+	if (!(bits & KPHI_PORT_NATIVE))
+		return RECORD_RULES | KPHI_COUNT_no_rule;
 	b->now_ns = bpf_ktime_get_ns();
 	b->type = KPHI_WIRE_BEAT;
-	return record_datagram(f, d, bits, b);
+	outcome = record_native(f, d, b);
+	return bits >> 1 && record_is_nobodys(outcome) ? RECORD_RULES | outcome : outcome;
+}
+
+/* Returns what is left to do: RECORD_RULES and so on, or 0. */
+static __always_inline int record_end(uint32_t cpu, int outcome)
+{
+	if (outcome != FOREIGN && outcome & RECORD_RULES)
+		return outcome;
+	if (outcome != FOREIGN)
+		count(cpu, outcome);
+	return 0;
 }
 
 /*
  * A frame that may be ours. Not inlined, so that the program that calls it needs none of the registers that
  * would have to be saved, for every packet of the host, first.
  */
-__attribute__((noinline)) int record_candidate(struct xdp_md *ctx)
+__attribute__((noinline)) int record_packet(struct xdp_md *ctx)
 {
-	struct frame f = {(void *)(long)ctx->data, (void *)(long)ctx->data_end, ctx, 0};
 	struct kphi_beat b = {.device = ctx->ingress_ifindex, .cpu = bpf_get_smp_processor_id()};
+	struct frame f = frame_of_packet(ctx);
 	struct datagram d = {};
 	int verdict = parse_frame(&f, &d);
 
-	if (verdict == PARSED)
-		verdict = record_parsed(&f, &d, &b);
-	if (verdict != FOREIGN)
-		count(b.cpu, verdict);
+	return record_end(b.cpu, verdict == PARSED ? record_first(&f, &d, &b) : verdict);
+}
+
+/*
+ * The same for rules. They have a function of their own, which parses once more, because that is cheaper than
+ * what the verifier and the 512 bytes of stack would make of both in one. `first` is what record_packet() has
+ * returned.
+ */
+__attribute__((noinline)) int record_packet_rules(struct xdp_md *ctx, uint32_t first)
+{
+	struct kphi_beat b = {.device = ctx->ingress_ifindex, .cpu = bpf_get_smp_processor_id()};
+	struct frame f = frame_of_packet(ctx);
+	struct datagram d = {};
+
+	b.now_ns = bpf_ktime_get_ns();
+	if (parse_frame(&f, &d) == PARSED)
+		count(b.cpu, record_rule(&f, &d, record_bits(&d), &b, first & RECORD_LOW));
 	return 0;
 }
 
 /* The whole packet path: every frame leaves it as it came. */
 static __always_inline void record_frame(struct xdp_md *ctx)
 {
-	if (!glance_foreign((void *)(long)ctx->data, (void *)(long)ctx->data_end))
-		record_candidate(ctx);
+	int first;
+
+	if (glance_foreign((void *)(long)ctx->data, (void *)(long)ctx->data_end))
+		return;
+	first = record_packet(ctx);
+	if (first)
+		record_packet_rules(ctx, first);
 }
 
 #define SKB_HEADERS 256 /* that have to lie in one piece */
 
+/* May this packet begin with the headers of a GRE tunnel, over either IP? */
+static __always_inline int buffer_has_tunnel(const uint8_t *at)
+{
+	if (at[0] >> 4 == 4)
+		return at[9] == IPPROTO_GRE;
+	return at[0] >> 4 == 6 && (at[6] == IPPROTO_GRE || at[6] == IPPROTO_DSTOPTS);
+}
+
+/*
+ * Where IP begins on a device without Ethernet. With the first byte, but for GRE tunnels with many remote
+ * ends: they hand over their own headers first, and only the kernel's network header tells; how far that is
+ * from the first byte follows from the length of what begins there.
+ */
+static __always_inline uint32_t buffer_network(struct __sk_buff *skb, const struct frame *f)
+{
+	const uint8_t *first = frame_at(f, 0, 20);
+	uint64_t head = 0, begin = 0;
+	uint32_t length;
+
+	if (!first || !buffer_has_tunnel(first) ||
+	    bpf_skb_load_bytes_relative(skb, 0, &head, sizeof(head), BPF_HDR_START_NET))
+		return 0;
+	__builtin_memcpy(&begin, first, sizeof(begin));
+	if (begin == head)
+		return 0;
+	head = bpf_be64_to_cpu(head);
+	if (skb->protocol == bpf_htons(ETH_P_IPV6))
+		length = sizeof(struct ipv6hdr) + (head >> 16 & 0xffff);
+	else
+		length = head >> 32 & 0xffff;
+	return length < skb->len ? skb->len - length : 0;
+}
+
 /*
  * The same for a socket buffer, for the hooks behind XDP. The kernel has taken the outermost tag off; a
- * device without Ethernet (a tunnel) has an IP packet from the first byte.
+ * device without Ethernet (a tunnel) has none to begin with.
  */
-static __always_inline int record_buffer(struct __sk_buff *skb, int ethernet)
+static __always_inline int record_parse(struct __sk_buff *skb, int ethernet, struct frame *f,
+					struct datagram *d)
+{
+	*d = (struct datagram){.vlan = skb->vlan_present ? skb->vlan_tci & VLAN_ID : 0};
+	*f = frame_of_buffer(skb);
+	if (ethernet)
+		return parse_frame(f, d);
+	return parse_network(f, f->data + (buffer_network(skb, f) & OFFSET_MASK), skb->protocol, d);
+}
+
+static __always_inline int record_buffer_first(struct __sk_buff *skb, int ethernet)
 {
 	struct kphi_beat b = {.device = skb->ifindex, .cpu = bpf_get_smp_processor_id()};
-	struct datagram d = {.vlan = skb->vlan_present ? skb->vlan_tci & VLAN_ID : 0};
-	struct frame f = {.context = skb, .socket_buffer = 1};
+	struct datagram d;
+	struct frame f;
 	int verdict;
 
 	if (skb->data_end - skb->data < SKB_HEADERS && skb->data_end - skb->data < skb->len)
 		bpf_skb_pull_data(skb, skb->len < SKB_HEADERS ? skb->len : SKB_HEADERS);
-	f.data = (void *)(long)skb->data;
-	f.end = (void *)(long)skb->data_end;
-	verdict = ethernet ? parse_frame(&f, &d) : parse_network(&f, f.data, skb->protocol, &d);
-	if (verdict == PARSED)
-		verdict = record_parsed(&f, &d, &b);
-	if (verdict != FOREIGN)
-		count(b.cpu, verdict);
+	verdict = record_parse(skb, ethernet, &f, &d);
+	return record_end(b.cpu, verdict == PARSED ? record_first(&f, &d, &b) : verdict);
+}
+
+static __always_inline int record_buffer_rules(struct __sk_buff *skb, int ethernet, uint32_t first)
+{
+	struct kphi_beat b = {.device = skb->ifindex, .cpu = bpf_get_smp_processor_id()};
+	struct datagram d;
+	struct frame f;
+
+	b.now_ns = bpf_ktime_get_ns();
+	if (record_parse(skb, ethernet, &f, &d) == PARSED)
+		count(b.cpu, record_rule(&f, &d, record_bits(&d), &b, first & RECORD_LOW));
 	return 0;
 }
 
-__attribute__((noinline)) int record_buffer_ethernet(struct __sk_buff *skb)
+__attribute__((noinline)) int record_ethernet(struct __sk_buff *skb)
 {
-	return record_buffer(skb, 1);
+	return record_buffer_first(skb, 1);
 }
 
-__attribute__((noinline)) int record_buffer_ip(struct __sk_buff *skb)
+__attribute__((noinline)) int record_ethernet_rules(struct __sk_buff *skb, uint32_t first)
 {
-	return record_buffer(skb, 0);
+	return record_buffer_rules(skb, 1, first);
+}
+
+__attribute__((noinline)) int record_ip(struct __sk_buff *skb)
+{
+	return record_buffer_first(skb, 0);
+}
+
+__attribute__((noinline)) int record_ip_rules(struct __sk_buff *skb, uint32_t first)
+{
+	return record_buffer_rules(skb, 0, first);
+}
+
+/* The first look at a packet that begins with IP, or with the headers of a tunnel. */
+static __always_inline int glance_ip(uint8_t *at, void *end, uint16_t proto)
+{
+	return (void *)(at + 20) <= end && !buffer_has_tunnel(at) && glance_network(at, end, proto);
+}
+
+static __always_inline void record_buffer(struct __sk_buff *skb, int ethernet)
+{
+	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
+	int first;
+
+	if (ethernet ? glance_foreign(data, end) : glance_ip(data, end, skb->protocol))
+		return;
+	first = ethernet ? record_ethernet(skb) : record_ip(skb);
+	if (first && ethernet)
+		record_ethernet_rules(skb, first);
+	else if (first)
+		record_ip_rules(skb, first);
 }
 
 #endif

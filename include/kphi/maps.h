@@ -208,7 +208,7 @@ struct kphi_record {
 	uint64_t last_ns; /* last arrival; means nothing while waiting */
 	uint64_t since_ns; /* when `state` was entered, or this life began */
 	uint64_t stalled_copy_ns; /* that CPU's stalled_total_ns at the last arrival */
-	uint64_t epoch; /* 0 for rules; while waiting, the lowest one that is accepted */
+	uint64_t epoch; /* rules: rises with each restart; while waiting, the lowest one that is accepted */
 	uint64_t stale_ns; /* last arrival of a stale epoch or sequence; 0: never */
 	uint64_t beats;
 	uint64_t duplicates;

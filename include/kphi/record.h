@@ -78,7 +78,8 @@ KPHI_INLINE void kphi_record_begin(struct kphi_record *r, const struct kphi_peer
 {
 	kphi_record_empty(r, peer, b);
 	kphi_sequence_begin(&r->sequence, b->sequence);
-	r->epoch = b->epoch;
+	/* The lives of who has no epoch are counted, so that whoever reads a record can tell them apart. */
+	r->epoch = b->native ? b->epoch : r->epoch + (r->state != KPHI_WAITING);
 	r->state = KPHI_UP;
 	r->since_ns = b->now_ns;
 }
@@ -281,8 +282,10 @@ KPHI_INLINE enum kphi_counter kphi_record_take(struct kphi_record *r, const stru
 		}
 		return KPHI_COUNT_beat;
 	}
+	/* One that is said again and again, as AdminDown is, began when it was said first. */
+	if (r->state != KPHI_LEFT || b->type != KPHI_WIRE_LEAVE)
+		r->since_ns = b->now_ns;
 	r->state = b->type == KPHI_WIRE_LEAVE ? KPHI_LEFT : KPHI_DOWN;
-	r->since_ns = b->now_ns;
 	return b->type == KPHI_WIRE_LEAVE ? KPHI_COUNT_leave : KPHI_COUNT_down;
 }
 

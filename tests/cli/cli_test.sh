@@ -227,7 +227,7 @@ devices
 2|net attach|'dev' is missing
 2|net attach dev|'dev' needs a word
 2|net attach dev ''|dev: it must not be empty
-2|net attach dev lo mode fast|mode: 'fast' is unknown: choose auto, native or generic
+2|net attach dev lo mode fast|mode: 'fast' is unknown: choose auto, native, tc or generic
 2|net attach dev lo port 0|port:
 2|net attach dev lo dev lo|'dev' is given twice
 1|net attach dev no-such-dev|no-such-dev: there is no such device
@@ -299,8 +299,8 @@ ok "nothing was made there" ! test -e "$WORK/none"
 
 OLD=$KPHI_PIN/old
 mkdir "$OLD" "$OLD/abi-00000000"
-elsewhere "another ABI: reading" 1 "the store here has ABI 00000000, this kphi another one" "$OLD" peer show
-elsewhere "another ABI: adding" 1 'remove it with `kphi store purge abi 00000000`' "$OLD" peer add a id $U1
+elsewhere "another ABI: reading" 1 "the store here has ABI 00000000, this kphi" "$OLD" peer show
+elsewhere "another ABI: adding" 1 'then with this one `kphi store purge abi 00000000`' "$OLD" peer add a id $U1
 elsewhere "another ABI: attaching" 1 "does not touch maps of another layout" "$OLD" net attach dev lo
 is "and nothing was made beside it" "$(cd "$OLD" && echo abi-*)" abi-00000000
 ok "both live side by side if that is asked for" "$KPHI" --pin "$OLD" store create peers 2

@@ -5,15 +5,6 @@
 
 . "$(dirname "$0")/pair.bash"
 
-# refused NAME REGEX NS DEV [WORD...]: attaching is, with this sentence
-refused() {
-	if attach "${@:3}"; then
-		fail "$1: refused" "$(cat "$WORK/attach")"
-	else
-		like "$1: refused" "$(cat "$WORK/attach")" "$2"
-	fi
-}
-
 # of FILTER: from the reading of peer x in $WORK/peer
 of() {
 	jq -r ".$1" "$WORK/peer"

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""frame.py UUID EPOCH SOURCE TARGET COUNT [TAG...]
+"""Ethernet frames in hex, one a line, for build/tools/rawsend, from SOURCE to TARGET (IPv4 or IPv6).
 
-Native heartbeats 1 to COUNT from SOURCE to TARGET (IPv4 or IPv6) as Ethernet frames in hex, one a line, for
-build/tools/rawsend. Each TAG is put in front, the outermost first: 8100:5 is 802.1Q with VLAN 5, 88a8:7 is 802.1ad.
-Written from include/kphi/wire.h, independently of `kphi beat`.
+frame.py UUID EPOCH SOURCE TARGET COUNT [TAG...]
+    Native heartbeats 1 to COUNT. Each TAG is put in front, the outermost first: 8100:5 is 802.1Q with VLAN 5, 88a8:7 is
+    802.1ad. Written from include/kphi/wire.h, independently of `kphi beat`.
+frame.py packet SOURCE TARGET PROTOCOL TTL [TAG...]
+    A packet for each line of hex on standard input, its payload. PROTOCOL is an IP protocol number, or udp:PORT.
 """
 import ipaddress
 import struct
@@ -29,14 +31,19 @@ def heartbeat(node, epoch, sequence):
     return head + node + body
 
 
-def packet(source, target, payload):
-    udp = struct.pack("!HHHH", PORT, PORT, 8 + len(payload), 0)
+def datagram(source, target, port, payload):
+    udp = struct.pack("!HHHH", port, port, 8 + len(payload), 0)
     pseudo = source.packed + target.packed + struct.pack("!HH", len(udp) + len(payload), UDP)
-    udp = udp[:6] + struct.pack("!H", checksum(pseudo + udp + payload)) + payload
+    padded = udp + payload + bytes(len(payload) % 2)
+    return udp[:6] + struct.pack("!H", checksum(pseudo + padded)) + payload
+
+
+def packet(source, target, protocol, hops, payload):
     if source.version == 6:
-        return struct.pack("!IHBB", 6 << 28, len(udp), UDP, HOPS) + source.packed + target.packed + udp
-    ip = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(udp), 0, 0, HOPS, UDP, 0) + source.packed + target.packed
-    return ip[:10] + struct.pack("!H", checksum(ip)) + ip[12:] + udp
+        return struct.pack("!IHBB", 6 << 28, len(payload), protocol, hops) + source.packed + target.packed + payload
+    length = 20 + len(payload)
+    ip = struct.pack("!BBHHHBBH", 0x45, 0, length, 0, 0, hops, protocol, 0) + source.packed + target.packed
+    return ip[:10] + struct.pack("!H", checksum(ip)) + ip[12:] + payload
 
 
 def tag(text):
@@ -44,8 +51,28 @@ def tag(text):
     return struct.pack("!HH", int(protocol, 16), int(vlan))
 
 
-node, epoch, source, target, count, *tags = sys.argv[1:]
-source, target = ipaddress.ip_address(source), ipaddress.ip_address(target)
-front = ETHERNET + b"".join(map(tag, tags)) + struct.pack("!H", 0x86DD if source.version == 6 else 0x0800)
-for number in range(1, int(count) + 1):
-    print((front + packet(source, target, heartbeat(uuid.UUID(node).bytes, int(epoch), number))).hex())
+def frames(source, target, tags, packets):
+    front = ETHERNET + b"".join(map(tag, tags)) + struct.pack("!H", 0x86DD if source.version == 6 else 0x0800)
+    for one in packets:
+        print((front + one).hex())
+
+
+def heartbeats(node, epoch, source, target, count, *tags):
+    source, target = ipaddress.ip_address(source), ipaddress.ip_address(target)
+    beats = (heartbeat(uuid.UUID(node).bytes, int(epoch), number) for number in range(1, int(count) + 1))
+    frames(source, target, tags, (packet(source, target, UDP, HOPS, datagram(source, target, PORT, b)) for b in beats))
+
+
+def packets(source, target, protocol, hops, *tags):
+    source, target = ipaddress.ip_address(source), ipaddress.ip_address(target)
+    payloads = map(bytes.fromhex, sys.stdin.read().split())
+    if protocol.startswith("udp:"):
+        port, protocol = int(protocol[4:]), UDP
+        payloads = (datagram(source, target, port, payload) for payload in payloads)
+    frames(source, target, tags, (packet(source, target, int(protocol), int(hops), payload) for payload in payloads))
+
+
+if sys.argv[1] == "packet":
+    packets(*sys.argv[2:])
+else:
+    heartbeats(*sys.argv[1:])

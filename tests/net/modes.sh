@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Native where the driver can, generic where it cannot and never quietly; jumbo frames; a port of one's own.
+# Native where the driver can, tc where it cannot, generic by order, and nothing less than native quietly; jumbo frames; a
+# port of one's own.
 
 . "$(dirname "$0")/pair.bash"
 
@@ -15,6 +16,7 @@ hears() {
 generic_by_order() {
 	ok "generic: attached" attach b eth0 mode generic
 	is "generic: shown" "$(device b eth0 mode)" generic
+	like "generic: why" "$(device b eth0 why)" "eth0: .mode generic. was asked for"
 	like "generic: not without a warning" "$(cat "$WORK/attach")" "Warning: eth0: generic XDP: beats are stamped later"
 	hears generic 1 eth0 10.0.0.2
 	if attach b eth0 mode native; then
@@ -42,8 +44,8 @@ bridge() {
 	is "bridge: and nothing else is done instead" "$(device b br0 state)" gone
 	ok "bridge: auto falls back" attach b br0
 	like "bridge: saying why" "$(cat "$WORK/attach")" "Warning: br0: a bridge has no native XDP"
-	like "bridge: and what it means" "$(cat "$WORK/attach")" "Warning: br0: generic XDP: beats are stamped later"
-	is "bridge: to generic" "$(device b br0 mode)" generic
+	like "bridge: and what it means" "$(cat "$WORK/attach")" "Warning: br0: so kphi listens by tcx: beats are stamped"
+	is "bridge: to tc" "$(device b br0 mode)" tc
 	hears bridge 2 br0 10.0.0.2
 	in_ns b kphi net detach dev br0 > /dev/null
 	attach b eth0
@@ -68,6 +70,9 @@ jumbo() {
 	is "MTU 9000: each long datagram is a beat" "$(peer_field jumbo beats)" 10
 	is "MTU 9000: in one piece" "$(counter fragment)" 0
 	hears short 4 eth1 10.0.1.2
+	in_ns b kphi net detach dev eth1 > /dev/null
+	ok "MTU 9000: tc" attach b eth1 mode tc
+	hears short_tc 8 eth1 10.0.1.2
 	in_ns b kphi net detach dev eth1 > /dev/null
 }
 

@@ -44,6 +44,15 @@ attach() {
 	in_ns "$1" kphi net attach dev "${@:2}" > "$WORK/attach" 2>&1
 }
 
+# refused NAME REGEX NS DEV [WORD...]: attaching is, with this sentence
+refused() {
+	if attach "${@:3}"; then
+		fail "$1: refused" "$(cat "$WORK/attach")"
+	else
+		like "$1: refused" "$(cat "$WORK/attach")" "$2"
+	fi
+}
+
 # uuid N: the node id of sender N
 uuid() {
 	printf '00000000-0000-4000-8000-%012d' "$1"

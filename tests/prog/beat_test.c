@@ -360,7 +360,7 @@ static void an_empty_datagram_is_a_beat_of_a_rule(void **state)
 	delete (slot);
 }
 
-/* A port of both kinds: who a rule names beats by any packet, everybody else by a message. */
+/* A port of both kinds: a node id asks for more than any rule, and what is no peer's message is a rule's. */
 static void a_port_may_be_native_and_a_rules(void **state)
 {
 	struct kphi_peer peer = rule4(7, MESSAGE_PORT);
@@ -371,15 +371,20 @@ static void a_port_may_be_native_and_a_rules(void **state)
 
 	(void)state;
 	packet_build(&p, &from_rule, &m);
-	expect(&world, &p, OK, 0, "the rule comes first");
-	assert_int_equal(world_record(&world, rule).beats, 1);
-	assert_int_equal(world_record(&world, native).beats, 0);
+	expect(&world, &p, OK, 0, "the message comes first");
+	assert_int_equal(world_record(&world, rule).beats, 0);
+	assert_int_equal(world_record(&world, native).beats, 1);
+	expect(&world, &p, KPHI_COUNT_duplicate, 0, "and is no beat of the rule when it comes again");
+	m.id[0] ^= 1;
+	packet_build(&p, &from_rule, &m);
+	expect(&world, &p, OK, 0, "nobody's message is any packet");
 	packet_build(&p, &from_other, &m);
-	expect(&world, &p, OK, 0, "a message from elsewhere");
+	expect(&world, &p, KPHI_COUNT_unknown_peer, 0, "but not from elsewhere");
 	assert_int_equal(world_record(&world, rule).beats, 1);
 	assert_int_equal(world_record(&world, native).beats, 1);
 	expect_datagram(4, 8, MESSAGE_PORT, KPHI_COUNT_wire_magic, "neither");
 	delete (rule);
+	m.id[0] ^= 1;
 	packet_build(&p, &from_rule, &m);
 	expect(&world, &p, DUP, 0, "still native without the rule");
 }

@@ -105,6 +105,33 @@ static void short_requests_are_bad(void **state)
 	assert_int_equal(world.store.records[0].state, KPHI_WAITING);
 }
 
+/* A peer that no packet could reach is not made, nor made of one that a packet reaches. */
+static void rules_that_nobody_would_find_are_bad(void **state)
+{
+	static const uint8_t shapes[] = {0, KPHI_SHAPES + 1, 255};
+	struct kphi_control q = request(KPHI_CONTROL_ADD, FREE_SLOT, 0);
+	struct message m;
+
+	(void)state;
+	q.peer.id.kind = KPHI_ID_RULE;
+	for (size_t i = 0; i < COUNT(shapes); i++) {
+		q.peer.id.shape = shapes[i];
+		assert_int_equal(world_ask(&world, &q, sizeof(q)), KPHI_CONTROL_BAD);
+		assert_int_equal(world.store.records[FREE_SLOT].state, KPHI_FREE);
+	}
+	q.peer.id.shape = KPHI_SHAPES;
+	assert_int_equal(world_ask(&world, &q, sizeof(q)), KPHI_CONTROL_OK);
+
+	q = request(KPHI_CONTROL_MOVE, FREE_SLOT, 0);
+	q.peer.id.device = 7;
+	assert_int_equal(world_ask(&world, &q, sizeof(q)), KPHI_CONTROL_BAD); /* it asks for no device */
+	q.slot = world_add(&world, &hourly);
+	assert_int_equal(world_ask(&world, &q, sizeof(q)), KPHI_CONTROL_BAD);
+	assert_int_equal(world.store.peers[q.slot].id.device, 0);
+	m = world_message(&world, q.slot, 1, 1);
+	expect_message(&world, &m, KPHI_COUNT_beat, 0, "where it was");
+}
+
 static int ids_fd(void)
 {
 	return load_map_fd(world.skeleton, "ids");
@@ -299,6 +326,39 @@ static void ports_listen_one_by_one(void **state)
 	expect_on(MESSAGE_PORT, KPHI_COUNT_unknown_peer);
 }
 
+/* Many at once: a port is somebody's for as long as one rule of any shape is left for it. */
+static void with_the_last_rule_of_a_port_it_is_foreign(void **state)
+{
+	const struct kphi_peer source = {.id = {.kind = KPHI_ID_RULE, .protocol = 17, .port = 5000}};
+	const struct kphi_rule match = {.any_source = 1,
+					.match = {{.value = 1, .mask = 0xff, .offset = 1400, .width = 1}}};
+	struct kphi_peer rules[PEERS] = {source, source, source, source};
+	struct kphi_slot gone[PEERS - 1] = {{3, 0}, {0, 0}, {1, 0}};
+	uint32_t slot = 0;
+
+	(void)state;
+	rules[0].id.bytes[0] = 1;
+	rules[1].id.port = 6000;
+	for (uint32_t i = 0; i < PEERS; i++) {
+		snprintf(rules[i].name, sizeof(rules[i].name), "rule %u", i);
+		assert_int_equal(control_add(&world.control, &world.store, &rules[i], i == 2 ? &match : NULL,
+					     &slot, &world.why),
+				 0);
+		assert_int_equal(slot, i);
+	}
+	assert_int_not_equal(rules[2].id.shape, rules[3].id.shape);
+	assert_int_equal(rules[0].id.shape, rules[3].id.shape);
+	expect_on(6000, KPHI_COUNT_no_rule);
+	assert_int_equal(control_delete_all(&world.control, &world.store, gone, PEERS - 1, &world.why), 0);
+	for (uint32_t i = 0; i < PEERS; i++)
+		assert_int_equal(world.store.records[i].state == KPHI_FREE, i != 2);
+	expect_on(6000, NOTHING);
+	expect_on(5000, KPHI_COUNT_no_rule);
+	assert_int_equal(control_delete_all(&world.control, &world.store, gone, 1, &world.why), -ESTALE);
+	assert_int_equal(control_delete(&world.control, &world.store, 2, 0, &world.why), 0);
+	expect_on(5000, NOTHING);
+}
+
 #define IN_A_WORLD(test) cmocka_unit_test_setup_teardown(test, open_world, close_world)
 
 int main(void)
@@ -306,6 +366,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		IN_A_WORLD(refused_requests_change_nothing),
 		IN_A_WORLD(short_requests_are_bad),
+		IN_A_WORLD(rules_that_nobody_would_find_are_bad),
 		IN_A_WORLD(no_room_for_an_identity),
 		IN_A_WORLD(errors_are_sentences),
 		IN_A_WORLD(a_full_store_can_be_churned),
@@ -314,6 +375,7 @@ int main(void)
 		IN_A_WORLD(versions_only_rise),
 		IN_A_WORLD(what_was_asked_is_in_the_store),
 		IN_A_WORLD(ports_listen_one_by_one),
+		IN_A_WORLD(with_the_last_rule_of_a_port_it_is_foreign),
 	};
 
 	return cmocka_run_group_tests_name("control", tests, NULL, NULL);

@@ -178,14 +178,14 @@ static void add_rule(struct cause *c, const struct kphi_rule *rule)
 {
 	static uint16_t port = 9000;
 	struct kphi_peer peer = {
-		.id = {.kind = KPHI_ID_RULE, .protocol = 17, .port = ++port},
+		.id = {.kind = KPHI_ID_RULE, .protocol = 17, .port = port},
 		.interval_ns = SECOND,
 	};
 
 	if (!rule->any_source)
 		memcpy(peer.id.bytes, (uint8_t[16]){[10] = 0xff, 0xff, 10}, 16);
 	world_add_rule(&world, &peer, rule);
-	c->shape.port = port;
+	c->shape.port = port++;
 }
 
 /* What a rule asks for, and the plainest packet has not. */

@@ -57,7 +57,7 @@ static void attach(const char *device)
 static int attach_again(void *context, const char *device, enum attach_mode mode)
 {
 	assert_null(context);
-	assert_int_equal(mode, ATTACH_NATIVE);
+	assert_int_equal(mode, ATTACH_AUTO); /* as it was asked for */
 	attach(device);
 	t.attached_again++;
 	return 0;

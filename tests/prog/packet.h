@@ -75,6 +75,7 @@ struct packet {
 	uint8_t bytes[PACKET_MAX];
 	uint32_t length;
 	uint32_t linear; /* bytes in the first buffer; 0: as many as fit */
+	uint32_t device; /* ifindex that it came by; 0: loopback */
 	/* Offsets; an IP packet's headers end where its UDP header begins. */
 	uint32_t network, headers_end, payload, padding;
 	uint8_t version;
@@ -206,6 +207,7 @@ static inline void packet_build_around(struct packet *p, const struct shape *s, 
 {
 	p->length = 0;
 	p->linear = 0;
+	p->device = 0;
 	p->version = s->version;
 	packet_ethernet(p, s);
 	if (s->version == 4)

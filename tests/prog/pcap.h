@@ -14,6 +14,8 @@ struct pcap {
 	bool swapped; /* written by a machine of the other byte order */
 	bool piped; /* from tcpdump */
 	uint32_t link_type;
+	uint32_t fraction_ns; /* of the second part of its times */
+	uint64_t time_ns; /* of the last frame */
 };
 
 static inline uint32_t pcap_word(const struct pcap *p, uint32_t word)
@@ -38,6 +40,7 @@ static inline const char *pcap_begin(struct pcap *p)
 	p->swapped = got && (header[0] == 0xd4c3b2a1 || header[0] == 0x4d3cb2a1);
 	if (!got || (!p->swapped && header[0] != 0xa1b2c3d4 && header[0] != 0xa1b23c4d))
 		return "it is no capture file";
+	p->fraction_ns = pcap_word(p, header[0]) == 0xa1b23c4d ? 1 : 1000;
 	p->link_type = pcap_word(p, header[5]) & 0xffff;
 	return NULL;
 }
@@ -74,6 +77,8 @@ static inline uint32_t pcap_next(struct pcap *p, uint8_t *frame, uint32_t size)
 
 	if (fread(header, sizeof(header), 1, p->file) != 1)
 		return 0;
+	p->time_ns =
+		pcap_word(p, header[0]) * 1000000000ULL + (uint64_t)pcap_word(p, header[1]) * p->fraction_ns;
 	length = pcap_word(p, header[2]);
 	return length <= size && fread(frame, 1, length, p->file) == length ? length : 0;
 }

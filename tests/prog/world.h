@@ -193,12 +193,12 @@ static inline int world_ask(const struct world *w, const void *request, uint32_t
 static inline int world_try(const struct world *w, const struct packet *p)
 {
 	static uint8_t out[PACKET_MAX];
-	struct xdp_md context = {.data_end = p->linear};
+	struct xdp_md context = {.data_end = p->linear ?: p->length, .ingress_ifindex = p->device};
 	LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = p->bytes, .data_size_in = p->length, .data_out = out,
 		    .data_size_out = sizeof(out));
 	int err;
 
-	if (p->linear) {
+	if (p->linear || p->device) {
 		run.ctx_in = &context;
 		run.ctx_size_in = sizeof(context);
 	}

@@ -210,8 +210,8 @@ static void who_may_be_silent(void **state)
 {
 	(void)state;
 	for (uint8_t flags = 0; flags < 64; flags++)
-		for (uint8_t s = KPHI_BFD_ADMIN_DOWN; s <= KPHI_BFD_UP; s++) {
-			struct kphi_bfd b = {.state = s, .flags = flags};
+		for (int s = KPHI_BFD_ADMIN_DOWN; s <= KPHI_BFD_UP; s++) {
+			struct kphi_bfd b = {.state = (uint8_t)s, .flags = flags};
 			bool quiet = s == KPHI_BFD_ADMIN_DOWN || (s == KPHI_BFD_UP && flags & BFD_DEMAND);
 
 			assert_int_equal(!!kphi_bfd_is_quiet(&b), quiet);

@@ -103,6 +103,7 @@ static void smallest_file_has_five_lines(void **state)
 static const char everything[] = "devices:\n"
 				 "  - {name: eth0, mode: native, port: 7441}\n"
 				 "  - {name: eth1.7, mode: generic, port: 7500}\n"
+				 "  - {name: eth2, mode: tc}\n"
 				 "peers:\n"
 				 "  - name: z\n"
 				 "    id: " ID_A "\n"
@@ -169,6 +170,7 @@ static void everything_is_taken(void **state)
 	(void)state;
 	assert_int_equal(c->devices[0].mode, ATTACH_NATIVE);
 	assert_int_equal(c->devices[1].mode, ATTACH_GENERIC);
+	assert_int_equal(c->devices[2].mode, ATTACH_TC);
 	assert_int_equal(c->devices[1].port, 7500);
 	assert_int_equal(c->peers_count, 11);
 	assert_string_equal(z->name, "z");

@@ -28,6 +28,19 @@ KPHI_INLINE long frame_copy(const struct frame *f, uint32_t offset, void *to, ui
 	return 0;
 }
 
+/* A rule as it stands in the maps. */
+struct frame_rule {
+	struct kphi_id id;
+	struct kphi_shape shape; /* number id.shape */
+	struct kphi_rule rule;
+};
+
+struct frame_rules {
+	const struct frame_rule *list;
+	uint32_t n;
+	uint32_t device; /* by which frames come */
+};
+
 /* What the parser makes of a frame. */
 struct parsed {
 	int verdict; /* PARSED, FOREIGN or a counter */
@@ -41,6 +54,9 @@ struct parsed {
 	struct kphi_beat beat;
 	uint8_t protocol, fragment;
 	uint8_t source[16]; /* as which a rule would know its sender */
+	int rule; /* whose packet it is, -1: no rule's ... */
+	enum kphi_counter ruled; /* ... and what it counts as by that */
+	struct kphi_beat rule_beat;
 };
 
 /* Messages are read as structures, which the packet path may do at any address, but not UBSan: they get one
@@ -57,13 +73,46 @@ static inline void frame_identify(struct parsed *p, const struct frame *f, struc
 	free(copy);
 }
 
+/*
+ * Whose packet is it? The packet path asks each shape of the port once and looks the answer up; here every
+ * rule is asked whether that is what it is known by. Of several the one that asks for most has it.
+ */
+static inline void frame_find_rule(struct parsed *p, const struct frame *f, const struct datagram *d,
+				   const struct frame_rules *rules)
+{
+	struct probe probe = {.device = rules->device,
+			      .payload = d->payload,
+			      .length = d->length,
+			      .port = d->port,
+			      .protocol = d->protocol};
+	const struct frame_rule *best = NULL;
+
+	identify_source(f, d, probe.source);
+	for (uint32_t i = 0; i < rules->n; i++) {
+		const struct frame_rule *r = &rules->list[i];
+		struct kphi_id id;
+
+		if (best && kphi_shape_rank(&r->shape) <= kphi_shape_rank(&best->shape))
+			continue;
+		if (!identify_shape(f, &probe, &r->shape, r->id.shape, &id) &&
+		    !memcmp(&id, &r->id, sizeof(id)))
+			best = r;
+	}
+	if (!best)
+		return;
+	p->rule = (int)(best - rules->list);
+	p->rule_beat.type = KPHI_WIRE_BEAT;
+	p->ruled = identify_rule(f, d, &best->rule, &p->rule_beat);
+}
+
 /* Parses `length` bytes of which the first `linear` are in the first buffer. */
-static inline struct parsed frame_parse(const uint8_t *bytes, uint64_t length, uint64_t linear)
+static inline struct parsed frame_parse_for(const uint8_t *bytes, uint64_t length, uint64_t linear,
+					    const struct frame_rules *rules)
 {
 	/* Two bytes ahead, network cards do so too, align the IP header. */
 	char *room = calloc(1, 2 + linear);
 	struct frame f = {room + 2, room + 2 + linear, &length, 0};
-	struct parsed p = {.payload = 0};
+	struct parsed p = {.payload = 0, .rule = -1};
 	struct datagram d = {.payload = 0};
 
 	if (linear)
@@ -79,9 +128,16 @@ static inline struct parsed frame_parse(const uint8_t *bytes, uint64_t length, u
 		if (p.protocol == IPPROTO_UDP)
 			frame_identify(&p, &f, d);
 		identify_source(&f, &d, p.source);
+		if (!d.fragment)
+			frame_find_rule(&p, &f, &d, rules);
 	}
 	free(room);
 	return p;
+}
+
+static inline struct parsed frame_parse(const uint8_t *bytes, uint64_t length, uint64_t linear)
+{
+	return frame_parse_for(bytes, length, linear, &(const struct frame_rules){.n = 0});
 }
 
 #endif

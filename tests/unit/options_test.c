@@ -249,6 +249,54 @@ static void options_refused(void **state)
 	}
 }
 
+/* --- options that may be given more than once --- */
+
+struct several {
+	const char *match[2], *last;
+};
+
+static const struct option_spec repeated[] = {
+	{"match", OPT_STRING, offsetof(struct several, match), OPT_NO_HAS, .times = 2, .help = "what it has"},
+	{"last", OPT_STRING, offsetof(struct several, last), OPT_NO_HAS, .help = "behind it"},
+};
+
+static struct several several;
+
+static int parse_several(struct args *args)
+{
+	memset(&several, 0, sizeof(several));
+	return options_parse(args, repeated, LENGTH(repeated), &several);
+}
+
+static void options_given_twice(void **state)
+{
+	char *argv[] = {(char[]){"match"}, (char[]){"a"}, (char[]){"last"},  (char[]){"z"},
+			(char[]){"m"},     (char[]){"b"}, (char[]){"match"}, (char[]){"c"}};
+	struct args args = {2, argv, "peer add"};
+	char *text;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	(void)state;
+	assert_int_equal(parse_several(&args), 0);
+	assert_string_equal(several.match[0], "a");
+	assert_null(several.match[1]);
+	args = (struct args){6, argv, "peer add"};
+	assert_int_equal(parse_several(&args), 0);
+	assert_string_equal(several.match[0], "a");
+	assert_string_equal(several.match[1], "b");
+	assert_string_equal(several.last, "z");
+	assert_refused(parse_several, (struct args){8, argv, "peer add"},
+		       "Error: peer add: 'match' is given too often: 2 times are the most\n");
+	options_usage(to, repeated, LENGTH(repeated));
+	options_help(to, repeated, LENGTH(repeated));
+	fclose(to);
+	assert_string_equal(text, "[match STRING]... [last STRING]"
+				  "    match STRING  what it has (at most 2 times)\n"
+				  "    last STRING   behind it\n");
+	free(text);
+}
+
 /* Random lines of the table's own words: nothing crashes, and every refusal says why. */
 static void random_lines(void **state)
 {
@@ -377,6 +425,7 @@ int main(void)
 		cmocka_unit_test(all_options_at_once),
 		cmocka_unit_test(options_by_prefix_and_in_any_order),
 		cmocka_unit_test(options_refused),
+		cmocka_unit_test(options_given_twice),
 		cmocka_unit_test(random_lines),
 		cmocka_unit_test(the_table_prints_itself),
 		cmocka_unit_test(words_in_a_row),

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "prog/packet.h"
+#include "prog/bfd.h"
 #include "unit/frame.h"
 #include "unit/random.h"
 
@@ -39,6 +39,39 @@ static const struct shape shapes[] = {
 	{.version = 6, .source = 8, .extensions_count = 1, .extensions = {{EXTENSION_HOP, 255, 0}}},
 };
 
+/* What has no ports: all that counts is where the IP headers end. */
+static const struct other {
+	struct shape shape;
+	bool fragment;
+} others[] = {
+	{{.version = 4, .source = 1, .protocol = PROTOCOL_VRRP, .bare = true}, false},
+	{{.version = 4, .source = 2, .protocol = PROTOCOL_TCP, .bare = true, .option_words = 10}, false},
+	{{.version = 4, .source = 3, .protocol = 255, .bare = true, .tags = {TPID_AD, TPID_Q}}, false},
+	{{.version = 4, .protocol = PROTOCOL_VRRP, .bare = true, .fragment = FRAGMENT4_MORE}, false},
+	{{.version = 4, .protocol = PROTOCOL_VRRP, .bare = true, .fragment = FRAGMENT4_MORE | 1}, true},
+	{{.version = 4, .protocol = PROTOCOL_VRRP, .bare = true, .fragment = 0x1fff}, true},
+	{{.version = 6, .source = 4, .protocol = PROTOCOL_VRRP, .bare = true, .padding = 3}, false},
+	{{.version = 6, .source = 5, .protocol = PROTOCOL_ICMP6, .bare = true, .tags = {TPID_Q}}, false},
+	{{.version = 6, .protocol = PROTOCOL_NONE, .bare = true}, false},
+	{{.version = 6,
+	  .protocol = PROTOCOL_VRRP,
+	  .bare = true,
+	  .extensions_count = 6,
+	  .extensions = {{EXTENSION_HOP, 1, 0},
+			 {EXTENSION_OPTIONS, 0, 0},
+			 {EXTENSION_ROUTING, 2, 0},
+			 {EXTENSION_FRAGMENT, 0, FRAGMENT6_MORE},
+			 {EXTENSION_AH, 4, 0},
+			 {EXTENSION_OPTIONS, 3, 0}}},
+	 false},
+	{{.version = 6,
+	  .protocol = PROTOCOL_VRRP,
+	  .bare = true,
+	  .extensions_count = 2,
+	  .extensions = {{EXTENSION_HOP, 0, 0}, {EXTENSION_FRAGMENT, 0, 8}}},
+	 true},
+};
+
 static struct packet packet;
 
 static void offsets_and_identities(void **state)
@@ -61,6 +94,29 @@ static void offsets_and_identities(void **state)
 		assert_memory_equal(p.id.bytes, beat.id, 16);
 		assert_int_equal(p.beat.epoch, 4);
 		assert_int_equal(p.beat.sequence, 5);
+	}
+}
+
+static void other_protocols(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(others); i++) {
+		const struct shape *s = &others[i].shape;
+		struct parsed p;
+
+		packet_build(&packet, s, &beat);
+		for (uint32_t length = 14; length <= packet.length; length++) {
+			p = frame_parse(packet.bytes, length, length);
+			assert_int_equal(p.verdict == PARSED, length >= packet.padding);
+			if (p.verdict != PARSED)
+				continue;
+			assert_int_equal(p.protocol, s->protocol);
+			assert_int_equal(p.payload, packet.headers_end);
+			assert_int_equal(p.length, MESSAGE_SIZE);
+			assert_int_equal(p.port, 0);
+			assert_int_equal(p.fragment, others[i].fragment);
+			assert_int_equal(p.source[15], s->source);
+		}
 	}
 }
 
@@ -121,9 +177,47 @@ static void damage(uint64_t *random, struct packet *p)
 	}
 }
 
+/* --- what rules read of a frame --- */
+
+/* Where a rule looks; it is known by what stands there in a frame of zeros. */
+static const struct frame_rule list[] = {
+	{.id = {.kind = KPHI_ID_RULE, .protocol = PROTOCOL_UDP, .port = BFD_PORT, .shape = 1},
+	 .rule = {.decoder = KPHI_DECODER_BFD}},
+	{.id = {.kind = KPHI_ID_RULE, .protocol = PROTOCOL_UDP, .port = MESSAGE_PORT, .shape = 2},
+	 .shape = {.mask = {0xff}, .offset = {15}, .width = {1}, .bits = 8},
+	 .rule = {.sequence_offset = 80,
+		  .sequence_bits = 64,
+		  .sequence_little = 1,
+		  .leave = {.mask = 0xff, .offset = 87, .width = 1}}},
+	{.id = {.kind = KPHI_ID_RULE, .protocol = PROTOCOL_VRRP, .shape = 3},
+	 .shape = {.mask = {0xffffff, 0xff}, .offset = {13, 65535}, .width = {3, 8}, .bits = 32}},
+	{.id = {.kind = KPHI_ID_RULE, .protocol = PROTOCOL_VRRP, .shape = 4},
+	 .rule = {.sequence_offset = 65535, .sequence_bits = 16}},
+};
+static const struct frame_rules rules = {.list = list, .n = COUNT(list)};
+
+static void build_for_a_rule(uint64_t *random)
+{
+	struct shape s = shapes[random_below(random, COUNT(shapes) - 1)];
+	uint8_t bfd[BFD_SIZE];
+
+	switch (random_below(random, 4)) {
+	case 0:
+		s.port = BFD_PORT;
+		bfd_write(bfd, &bfd_up);
+		packet_build_around(&packet, &s, bfd, sizeof(bfd));
+		return;
+	case 1:
+		packet_build(&packet, &others[random_below(random, COUNT(others))].shape, &beat);
+		return;
+	default:
+		packet_build(&packet, &s, &beat);
+	}
+}
+
 static void a_million_damaged_frames(void **state)
 {
-	uint64_t random = 60, met[KPHI_COUNTERS + 2] = {0};
+	uint64_t random = 60, met[KPHI_COUNTERS + 2] = {0}, ruled[KPHI_COUNTERS] = {0};
 
 	(void)state;
 	for (int i = 0; i < DAMAGED; i++) {
@@ -131,14 +225,19 @@ static void a_million_damaged_frames(void **state)
 		struct parsed p;
 
 		/* The last shape is longer than chance would ever tell apart from its neighbours. */
-		packet_build(&packet, &shapes[random_below(&random, COUNT(shapes) - 1)], &beat);
+		build_for_a_rule(&random);
 		damage(&random, &packet);
 		length = random_below(&random, 3) ? packet.length : random_below(&random, packet.length + 1);
 		linear = random_below(&random, 4) ? length : random_below(&random, length + 1);
-		p = frame_parse(packet.bytes, length, linear);
+		p = frame_parse_for(packet.bytes, length, linear, &rules);
 		assert_sane(&p, length, linear);
 		met[p.verdict + 2]++;
+		if (p.rule >= 0)
+			ruled[p.ruled]++;
 	}
+	assert_true(ruled[KPHI_COUNT_beat] > 1000);
+	assert_true(ruled[KPHI_COUNT_rule_short] > 1000);
+	assert_true(ruled[KPHI_COUNT_bfd_short] > 1000);
 	for (int verdict = PARSED; verdict <= KPHI_COUNT_fragment; verdict++)
 		if (verdict < 0 || verdict > KPHI_COUNT_down)
 			assert_true(met[verdict + 2] > 20);
@@ -173,6 +272,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(offsets_and_identities),
+		cmocka_unit_test(other_protocols),
 		cmocka_unit_test(shorter_than_an_ethernet_header),
 		cmocka_unit_test(every_cut_of_frame_and_first_buffer),
 		cmocka_unit_test(a_million_damaged_frames),

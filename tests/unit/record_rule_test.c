@@ -232,6 +232,7 @@ static void another_discriminator_is_another_life(void **state)
 	assert_int_equal(h.r.window.n, 0);
 	assert_int_equal(h.r.window.interval_ns, 1000 * MS);
 	assert_int_equal(h.r.since_ns, h.now);
+	assert_int_equal(h.r.epoch, 1); /* a life that readers can tell from the first one */
 	assert_int_equal(h.r.bfd.discriminator, MINE + 1);
 	assert_int_equal(bfd_of(&h, 900 * MS, KPHI_BFD_DOWN, 0, 1000000, MINE + 1), KPHI_COUNT_beat);
 	assert_int_equal(h.notes, 0);
@@ -365,6 +366,7 @@ static void a_stray_number_is_stale_and_two_are_a_restart(void **state)
 	assert_int_equal(h.r.window.n, 0);
 	assert_int_equal(h.r.window.interval_ns, 100 * MS);
 	assert_int_equal(h.r.sequence.first, 2);
+	assert_int_equal(h.r.epoch, 1);
 	assert_int_equal(h.r.since_ns, h.now);
 	assert_int_equal(numbered(&h, 3), KPHI_COUNT_beat);
 	assert_int_equal(h.r.window.n, 1);

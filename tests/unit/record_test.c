@@ -138,8 +138,9 @@ static enum kphi_counter model_take(struct model *m, const struct kphi_beat *b, 
 	*notes |= model_arrival(m, b, learn);
 	m->said = *b;
 	if (b->type != KPHI_WIRE_BEAT) {
+		if (m->state != KPHI_LEFT || b->type != KPHI_WIRE_LEAVE)
+			m->since = b->now_ns;
 		m->state = b->type == KPHI_WIRE_LEAVE ? KPHI_LEFT : KPHI_DOWN;
-		m->since = b->now_ns;
 		return b->type == KPHI_WIRE_LEAVE ? KPHI_COUNT_leave : KPHI_COUNT_down;
 	}
 	m->beats++;

@@ -7,74 +7,11 @@
 
 #include <cmocka.h>
 #include <errno.h>
-#include <net/if.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "io/format.h"
 #include "rule/describe.h"
-#include "rule/same.h"
-#include "rule/words.h"
 #include "unit/random.h"
-
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
-#define TEXT_SIZE     512
-
-struct made {
-	struct kphi_peer peer;
-	struct kphi_rule rule;
-};
-
-/* "proto udp port 9" as a command line has it; the text is cut into its words. */
-static struct rule_text cut(char *text)
-{
-	struct rule_text t = {0};
-	int matches = 0;
-	char *keyword = strtok(text, " ");
-
-	while (keyword) {
-		char *value = strtok(NULL, " ");
-		int kind = 0;
-
-		while (kind < RULE_WORD_KINDS && strcmp(rule_command_line.name[kind], keyword) != 0)
-			kind++;
-		assert_true(kind < RULE_WORD_KINDS);
-		assert_non_null(value);
-		if (kind == RULE_MATCH)
-			t.match[matches++] = value;
-		else
-			t.word[kind] = value;
-		keyword = strtok(NULL, " ");
-	}
-	return t;
-}
-
-static int parse(const char *words, struct made *m, struct rule_fault *fault)
-{
-	char copy[TEXT_SIZE];
-	struct rule_text t;
-
-	snprintf(copy, sizeof(copy), "%s", words);
-	t = cut(copy);
-	*m = (struct made){0};
-	return rule_parse(&t, &rule_command_line, &m->peer, &m->rule, fault);
-}
-
-static struct made make(const char *words)
-{
-	struct rule_fault fault;
-	struct made m;
-
-	if (parse(words, &m, &fault))
-		fail_msg("%s: %s", words, fault.why);
-	return m;
-}
-
-static bool same(const struct made *a, const struct made *b)
-{
-	return rule_is_same(&a->peer, &a->rule, &b->peer, &b->rule) &&
-	       !memcmp(&a->peer.id, &b->peer.id, sizeof(a->peer.id));
-}
+#include "unit/rule_words.h"
 
 /* --- what they expand to --- */
 
@@ -462,75 +399,6 @@ static void words_make_the_rule_again(void **state)
 		assert_true(seen[i] > 2000);
 }
 
-/* --- which are the same --- */
-
-static void identities(void **state)
-{
-	static const char *const distinct[] = {
-		"from 10.0.0.1 port 9",
-		"from 10.0.0.2 port 9",
-		"from 10.0.0.1 port 10",
-		"from 10.0.0.1 port 9 match 0:01",
-		"from 10.0.0.1 port 9 match 0:02",
-		"from 10.0.0.1 port 9 match 1:02",
-		"from 10.0.0.1 port 9 match 0:02/0f",
-		"from 10.0.0.1 port 9 match 0:01 match 1:02",
-		"from 10.0.0.1 port 9 dev eth0",
-		"from 10.0.0.1 port 9 dev eth1",
-		"from :: port 9 match 0:01",
-		"proto udp port 9 match 0:01",
-		"proto ip protocol 9 from 10.0.0.1",
-		"proto vrrp vrid 1",
-		"proto vrrp vrid 2",
-	};
-
-	(void)state;
-	for (size_t i = 0; i < LENGTH(distinct); i++) {
-		for (size_t k = 0; k < LENGTH(distinct); k++) {
-			struct made a = make(distinct[i]), b = make(distinct[k]);
-			int order = rule_compare_identity(&a.peer, &a.rule, &b.peer, &b.rule);
-			int back = rule_compare_identity(&b.peer, &b.rule, &a.peer, &a.rule);
-
-			assert_int_equal(!order, i == k);
-			assert_int_equal(order > 0, back < 0);
-		}
-	}
-}
-
-/* The store's own numbers are nothing to it; all that is asked of a packet is. */
-static void the_same_rule(void **state)
-{
-	struct made a = make("from 10.0.0.1 port 9 dev eth0"), b = a;
-	struct made ttl = make("from 10.0.0.1 port 9 dev eth0 ttl 255");
-	struct made sequence = make("from 10.0.0.1 port 9 dev eth0 sequence 0:16");
-
-	(void)state;
-	b.peer.id.shape = 3;
-	b.peer.id.device = 17;
-	b.peer.id.match[0] = 1;
-	assert_true(rule_is_same(&a.peer, &a.rule, &b.peer, &b.rule));
-	assert_int_equal(rule_compare_identity(&a.peer, &a.rule, &ttl.peer, &ttl.rule), 0);
-	assert_false(rule_is_same(&a.peer, &a.rule, &ttl.peer, &ttl.rule));
-	assert_false(rule_is_same(&a.peer, &a.rule, &sequence.peer, &sequence.rule));
-}
-
-static void devices_are_found_by_name(void **state)
-{
-	struct made here = make("from 10.0.0.1 port 9 dev lo"),
-		    a = make("from 10.0.0.1 port 9 dev no-such-dev1");
-	struct made b = make("from 10.0.0.1 port 9 dev no-such-dev2"), none = make("from 10.0.0.1 port 9");
-
-	(void)state;
-	assert_true(rule_find_device(&here.peer, &here.rule));
-	assert_int_equal(here.peer.id.device, if_nametoindex("lo"));
-	assert_true(rule_find_device(&none.peer, &none.rule));
-	assert_int_equal(none.peer.id.device, 0);
-	assert_false(rule_find_device(&a.peer, &a.rule));
-	assert_false(rule_find_device(&b.peer, &b.rule));
-	assert_true(a.peer.id.device > INT32_MAX);
-	assert_int_not_equal(a.peer.id.device, b.peer.id.device);
-}
-
 /* --- the table --- */
 
 static void the_table_is_sound(void **state)
@@ -566,9 +434,6 @@ int main(void)
 		cmocka_unit_test(presets_of_the_future),
 		cmocka_unit_test(longest_words_fit),
 		cmocka_unit_test(words_make_the_rule_again),
-		cmocka_unit_test(identities),
-		cmocka_unit_test(the_same_rule),
-		cmocka_unit_test(devices_are_found_by_name),
 		cmocka_unit_test(the_table_is_sound),
 	};
 

@@ -114,7 +114,8 @@ static void some_rule(uint64_t *random, struct kphi_id *id, struct kphi_rule *r)
 	r->min_ttl = (uint8_t)random_bits(random);
 	r->vlan = (uint16_t)random_below(random, 4095);
 	r->preset = (uint8_t)random_bits(random);
-	strcpy(r->device, devices[random_below(random, sizeof(devices) / sizeof(*devices))]);
+	snprintf(r->device, sizeof(r->device), "%s",
+		 devices[random_below(random, sizeof(devices) / sizeof(*devices))]);
 }
 
 static struct saved_peer some_peer(uint64_t *random)
@@ -343,23 +344,6 @@ static void what_cannot_be(void **state)
 		{{HEAD, "{\"name\":\"a\",\"from\":\"10.0.0.1\"," REST "}"}, "line 2: \"port\" is missing"},
 		{{HEAD, "{\"name\":\"a\",\"from\":\"10.0.0.1\",\"port\":0," REST "}"},
 		 "line 2: UDP has a \"port\" above 0"},
-		{{HEAD, RULE("\"protocol\":112,\"port\":1")}, "line 2: UDP has a \"port\" above 0"},
-		{{HEAD, RULE("\"protocol\":256")}, "line 2: \"protocol\" is above 255"},
-		{{HEAD, RULE("\"port\":1,\"id\":\"x\"")}, "line 2: an identity is either"},
-		{{HEAD, RULE("\"port\":1,\"match\":\"0:01\"")}, "line 2: \"match\" is no list"},
-		{{HEAD, RULE("\"port\":1,\"match\":[1]")}, "\"match\" has an element that is no text"},
-		{{HEAD, RULE("\"port\":1,\"match\":[\"0:0\"]")}, "line 2: \"match\": '0:0' has 1 hex digits"},
-		{{HEAD, RULE("\"port\":1,\"match\":[\"0:01\",\"1:01\",\"2:01\"]")},
-		 "line 2: \"match\" has 3 elements: 2 are the most"},
-		{{HEAD, RULE("\"port\":1,\"leave\":\"01\"")}, "line 2: \"leave\": "},
-		{{HEAD, RULE("\"port\":1,\"sequence\":\"0:24\"")}, "line 2: \"sequence\": "},
-		{{HEAD, RULE("\"port\":1,\"device\":\"a b\"")}, "line 2: \"device\": "},
-		{{HEAD, RULE("\"port\":1,\"ttl\":256")}, "line 2: \"ttl\" is above 255"},
-		{{HEAD, RULE("\"port\":1,\"vlan\":4095")}, "line 2: \"vlan\" is above 4094"},
-		{{HEAD, RULE("\"port\":1,\"decoder\":\"ospf\"")}, "line 2: \"decoder\" is none"},
-		{{HEAD, RULE("\"protocol\":112,\"decoder\":\"bfd\"")}, "line 2: BFD is UDP"},
-		{{HEAD, "{\"name\":\"a\",\"port\":1," REST "}"},
-		 "line 2: a rule has a \"from\", or a \"match\", or both"},
 		{{HEAD, "{\"name\":\"a\",\"from\":\"host\",\"port\":1," REST "}"}, "line 2: "},
 		{{HEAD, "{\"name\":\"a\",\"id\":\"1\"," REST "}"}, "line 2: "},
 		{{HEAD, "{\"name\":\"a\"," ID ",\"interval_ns\":-1,\"model\":\"normal\",\"epoch\":1}"},
@@ -382,6 +366,36 @@ static void what_cannot_be(void **state)
 	assert_refused("", 0, "line 1: missing: the file was cut off");
 	assert_refused("hello\n", 6, "line 1: too short");
 	assert_refused("0123456789012345\n", 17, "line 1: damaged");
+}
+
+static void what_no_rule_can_be(void **state)
+{
+	static const struct {
+		const char *lines[LINES_MAX];
+		const char *expected;
+	} cases[] = {
+		{{HEAD, RULE("\"protocol\":112,\"port\":1")}, "line 2: UDP has a \"port\" above 0"},
+		{{HEAD, RULE("\"protocol\":256")}, "line 2: \"protocol\" is above 255"},
+		{{HEAD, RULE("\"port\":1,\"id\":\"x\"")}, "line 2: an identity is either"},
+		{{HEAD, RULE("\"port\":1,\"match\":\"0:01\"")}, "line 2: \"match\" is no list"},
+		{{HEAD, RULE("\"port\":1,\"match\":[1]")}, "\"match\" has an element that is no text"},
+		{{HEAD, RULE("\"port\":1,\"match\":[\"0:0\"]")}, "line 2: \"match\": '0:0' has 1 hex digits"},
+		{{HEAD, RULE("\"port\":1,\"match\":[\"0:01\",\"1:01\",\"2:01\"]")},
+		 "line 2: \"match\" has 3 elements: 2 are the most"},
+		{{HEAD, RULE("\"port\":1,\"leave\":\"01\"")}, "line 2: \"leave\": "},
+		{{HEAD, RULE("\"port\":1,\"sequence\":\"0:24\"")}, "line 2: \"sequence\": "},
+		{{HEAD, RULE("\"port\":1,\"device\":\"a b\"")}, "line 2: \"device\": "},
+		{{HEAD, RULE("\"port\":1,\"ttl\":256")}, "line 2: \"ttl\" is above 255"},
+		{{HEAD, RULE("\"port\":1,\"vlan\":4095")}, "line 2: \"vlan\" is above 4094"},
+		{{HEAD, RULE("\"port\":1,\"decoder\":\"ospf\"")}, "line 2: \"decoder\" is none"},
+		{{HEAD, RULE("\"protocol\":112,\"decoder\":\"bfd\"")}, "line 2: BFD is UDP"},
+		{{HEAD, "{\"name\":\"a\",\"port\":1," REST "}"},
+		 "line 2: a rule has a \"from\", or a \"match\", or both"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		assert_lines_refused(cases[i].lines, cases[i].expected);
 }
 
 /* Bytes that are nearly right must not be read beyond their end, whatever they are (sanitizers look on). */
@@ -420,6 +434,7 @@ int main(void)
 		cmocka_unit_test(cut_off_anywhere),
 		cmocka_unit_test(lost_swapped_twice),
 		cmocka_unit_test(what_cannot_be),
+		cmocka_unit_test(what_no_rule_can_be),
 		cmocka_unit_test(noise),
 	};
 

@@ -72,8 +72,10 @@ struct peer_spec {
 	uint64_t phase_ns, pause_ns, min_std_ns, cap_ns;
 	uint32_t jitter_ppm, cpu, device;
 	uint8_t model, set;
-	uint8_t sequence_bits, decoder; /* of a rule */
-	bool rule, speakers, absent;
+	bool rule, absent;
+	bool bfd, any_source; /* rules of their own kind */
+	uint8_t sequence_bits; /* of a rule */
+	uint64_t local_rx_ns; /* as this host knows it */
 };
 
 struct script {
@@ -118,9 +120,12 @@ struct sim_peer {
 	uint64_t *ring;
 	uint64_t start_ns, beats; /* the sender's grid, and how many slots of it are past */
 	uint64_t due_ns; /* its next beat; UINT64_MAX: it is silent */
+	uint64_t real_ns; /* its interval now, and ... */
+	uint64_t poll_real_ns; /* ... while it polls, so many packets long */
+	uint32_t polls;
 	uint64_t epoch, sequence, speaker;
+	struct kphi_bfd bfd;
 	uint8_t flags;
-	uint8_t bfd_state, bfd_flags;
 };
 
 struct sim_cpu {

@@ -85,7 +85,9 @@ static void record_beat(struct world *w, const struct packet *packet)
 	changed = p->record.state | (uint32_t)p->record.flags << 8;
 	outcome = kphi_record_take(&p->record, &p->peer, p->ring, KPHI_WINDOW_DEFAULT, &b, &notes);
 	changed ^= p->record.state | (uint32_t)p->record.flags << 8;
-	if (changed || notes & (KPHI_NOTE(restart) | KPHI_NOTE(retuned) | KPHI_NOTE(renegotiated)) ||
+	if (changed ||
+	    notes & (KPHI_NOTE(restart) | KPHI_NOTE(retuned) | KPHI_NOTE(renegotiated) |
+		     KPHI_NOTE(handover)) ||
 	    (p->peer.watched && outcome == KPHI_COUNT_beat))
 		host_hint(w, packet->peer);
 }

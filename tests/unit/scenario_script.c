@@ -123,8 +123,8 @@ static const char *read_consumer(struct script *s, const struct line *l)
 }
 
 /* peer NAME [xN] interval D [real D] [model M] [jitter P%] [phase D] [cpu N] [dev N] [pause D] [min_std D]
- * [cap D] [rule [sequence BITS] [speakers] | bfd] [absent]; `interval 0s`: it learns it. With xN they are
- * NAME1 to NAMEN, spread evenly over the interval. */
+ * [cap D] [rule [sequence BITS] | any_source | bfd [local_rx D]] [absent]; `interval 0s`: it learns it. With
+ * xN they are NAME1 to NAMEN, spread evenly over the interval. */
 static const char *read_peer(struct script *s, const struct line *l)
 {
 	uint32_t count = l->word[2][0] == 'x' ? (uint32_t)strtoul(l->word[2] + 1, NULL, 10) : 0;
@@ -141,16 +141,19 @@ static const char *read_peer(struct script *s, const struct line *l)
 		.model = model ? (uint8_t)model_by_name(model) : 0,
 		.set = (uint8_t)((value_of(l, 2, "pause") ? KPHI_SET_PAUSE : 0) |
 				 (value_of(l, 2, "min_std") ? KPHI_SET_MIN_STD : 0)),
-		.rule = has(l, "rule") || has(l, "bfd"),
-		.sequence_bits = (uint8_t)number_of(l, "sequence", 0),
-		.decoder = has(l, "bfd") ? KPHI_DECODER_BFD : KPHI_DECODER_NONE,
-		.speakers = has(l, "speakers"),
+		.rule = has(l, "rule") || has(l, "any_source") || has(l, "bfd"),
 		.absent = has(l, "absent"),
+		.sequence_bits = (uint8_t)number_of(l, "sequence", 0),
+		.bfd = has(l, "bfd"),
+		.any_source = has(l, "any_source"),
+		.local_rx_ns = time_of(l, "local_rx", 0),
 	};
 
 	if (p.interval_ns == UINT64_MAX || !p.real_ns || p.model >= KPHI_MODELS || p.cpu >= SCENARIO_CPUS ||
 	    !p.device || p.device >= SCENARIO_DEVICES)
 		return wrong(s, l, "a peer cannot be so");
+	if (p.real_ns < p.local_rx_ns) /* RFC 5880, 6.8.2 */
+		p.real_ns = p.local_rx_ns;
 	for (uint32_t i = 0; i < (count ? count : 1); i++) {
 		if (s->peers == SCENARIO_PEERS)
 			return wrong(s, l, "too many peers");

@@ -15,29 +15,28 @@ static uint64_t noise(struct world *w)
 	return w->random >> 33;
 }
 
+/* BFD counts from packet to packet, and is early by up to a quarter (RFC 5880, 6.8.7). */
+static void next_packet(struct world *w, struct sim_peer *p)
+{
+	uint64_t real_ns = p->polls ? p->poll_real_ns : p->real_ns;
+
+	if (p->due_ns == UINT64_MAX)
+		p->due_ns = w->now_ns;
+	p->due_ns += real_ns - noise(w) % (real_ns / 4 + 1);
+}
+
 static void next_beat(struct world *w, struct sim_peer *p)
 {
-	uint64_t real_ns = p->spec->real_ns;
+	uint64_t real_ns = p->real_ns;
 	uint64_t spread_ns = real_ns / 1000000 * p->spec->jitter_ppm;
 
+	if (p->spec->bfd) {
+		next_packet(w, p);
+		return;
+	}
 	p->due_ns = p->start_ns + ++p->beats * real_ns;
 	if (spread_ns)
 		p->due_ns += noise(w) % (2 * spread_ns + 1) - spread_ns;
-}
-
-/* As identify_rule() of bpf/identify.h. */
-static void speak_bfd(const struct sim_peer *p, struct kphi_beat *b)
-{
-	b->bfd = (struct kphi_bfd){
-		.discriminator = (uint32_t)p->epoch,
-		.desired_tx_us = (uint32_t)(p->spec->real_ns / 1000),
-		.multiplier = 3,
-		.state = p->bfd_state,
-		.flags = p->bfd_flags,
-	};
-	b->local_rx_ns = p->rule.local_rx_ns;
-	if (kphi_bfd_is_quiet(&b->bfd))
-		b->type = KPHI_WIRE_LEAVE;
 }
 
 static struct packet packet_of(const struct world *w, const struct sim_peer *p, uint8_t type)
@@ -49,21 +48,29 @@ static struct packet packet_of(const struct world *w, const struct sim_peer *p, 
 			{
 				.epoch = spec->rule ? 0 : p->epoch,
 				.sequence = spec->rule && !spec->sequence_bits ? 0 : p->sequence,
+				.sequence_bits = spec->sequence_bits,
 				.device = spec->device,
 				.cpu = (uint16_t)spec->cpu,
 				.type = type,
 				.flags = p->flags,
 				.native = !spec->rule,
-				.sequence_bits = spec->sequence_bits,
-				.decoder = spec->decoder,
-				.any_source = spec->speakers,
+				.any_source = spec->any_source,
 			},
 	};
+	struct kphi_beat *b = &packet.beat;
 
-	if (spec->decoder == KPHI_DECODER_BFD)
-		speak_bfd(p, &packet.beat);
-	else if (spec->speakers)
-		packet.beat.speaker[1] = p->speaker;
+	if (spec->any_source)
+		b->speaker[1] = p->speaker;
+	if (!spec->bfd)
+		return packet;
+	b->decoder = KPHI_DECODER_BFD;
+	b->local_rx_ns = spec->local_rx_ns;
+	b->bfd = p->bfd;
+	b->bfd.discriminator = (uint32_t)p->epoch;
+	if (p->polls)
+		b->bfd.flags |= KPHI_BFD_POLL;
+	if (kphi_bfd_is_quiet(&b->bfd))
+		b->type = KPHI_WIRE_LEAVE; /* as identify_rule() of bpf/identify.h */
 	return packet;
 }
 
@@ -73,6 +80,7 @@ static void send(struct world *w, struct sim_peer *p, uint8_t type)
 
 	p->sequence++;
 	packet = packet_of(w, p, type);
+	p->polls -= p->polls > 0;
 	kernel_deliver(w, &packet);
 }
 
@@ -103,7 +111,7 @@ static void add(struct world *w, struct sim_peer *p)
 	memset(&p->peer, 0, sizeof(p->peer));
 	memcpy(p->peer.name, spec->name, sizeof(p->peer.name));
 	p->peer.added_ns = w->now_ns;
-	p->peer.interval_ns = spec->interval_ns;
+	p->peer.interval_ns = spec->bfd ? 0 : spec->interval_ns;
 	p->peer.min_std_ns = spec->min_std_ns;
 	p->peer.pause_ns = spec->pause_ns;
 	p->peer.max_interval_ns = spec->cap_ns;
@@ -111,10 +119,10 @@ static void add(struct world *w, struct sim_peer *p)
 	p->peer.set = spec->set;
 	p->peer.id.kind = spec->rule ? KPHI_ID_RULE : KPHI_ID_NATIVE;
 	p->rule = (struct kphi_rule){
+		.local_rx_ns = spec->local_rx_ns,
 		.sequence_bits = spec->sequence_bits,
-		.decoder = spec->decoder,
-		.any_source = spec->speakers,
-		.local_rx_ns = spec->decoder ? spec->interval_ns : 0,
+		.decoder = spec->bfd ? KPHI_DECODER_BFD : KPHI_DECODER_NONE,
+		.any_source = spec->any_source,
 	};
 	clear(w, p);
 }
@@ -184,15 +192,30 @@ static void restart(struct world *w, struct sim_peer *p, const struct line *l, u
 	start(w, p);
 }
 
-/* What its packets say from now on: admin-down, down, init or up, or `demand` on top of that. */
-static void set_bfd(struct sim_peer *p, const char *word)
+/* session P STATE [tx D] [real D] [polls N]: what it says of its BFD session from now on, and at once. */
+static void session(struct world *w, struct sim_peer *p, const struct line *l, uint32_t word)
 {
-	static const char *const states[] = {"admin-down", "down", "init", "up"};
+	static const char *const states[] = {"admin_down", "down", "init", "up", "demand"};
+	uint64_t tx_ns;
 
-	for (uint8_t i = 0; i < 4; i++)
-		if (!strcmp(word, states[i]))
-			p->bfd_state = i;
-	p->bfd_flags = strcmp(word, "demand") ? 0 : KPHI_BFD_DEMAND;
+	for (uint8_t i = 0; i < 5; i++)
+		if (word_is(l, word + 1, states[i])) {
+			p->bfd.state = i < 5 - 1 ? i : KPHI_BFD_UP;
+			p->bfd.flags = i < 5 - 1 ? 0 : KPHI_BFD_DEMAND;
+		}
+	p->poll_real_ns = p->real_ns;
+	for (uint32_t i = word + 2; i + 1 < l->words; i += 2) {
+		if (word_is(l, i, "tx")) {
+			tx_ns = time_at(l, i + 1);
+			p->bfd.desired_tx_us = (uint32_t)(tx_ns / 1000);
+			p->real_ns = tx_ns > p->spec->local_rx_ns ? tx_ns : p->spec->local_rx_ns;
+		}
+		if (word_is(l, i, "real"))
+			p->real_ns = time_at(l, i + 1);
+		if (word_is(l, i, "polls"))
+			p->polls = (uint32_t)strtoul(l->word[i + 1], NULL, 10);
+	}
+	p->due_ns = w->now_ns;
 }
 
 static void remove_peer(struct sim_peer *p)
@@ -210,7 +233,7 @@ static bool act_on_peer(struct world *w, struct sim_peer *p, const struct line *
 		start(w, p);
 	else if (!strcmp(verb, "stop"))
 		p->due_ns = UINT64_MAX;
-	else if (!strcmp(verb, "resume"))
+	else if (!strcmp(verb, "resume") || !strcmp(verb, "miss"))
 		next_beat(w, p);
 	else if (!strcmp(verb, "beat"))
 		beat(w, p, l, at + 1);
@@ -224,10 +247,10 @@ static bool act_on_peer(struct world *w, struct sim_peer *p, const struct line *
 		p->flags = word_is(l, at + 2, "on") ? KPHI_WIRE_DEGRADED : 0;
 	else if (!strcmp(verb, "restart"))
 		restart(w, p, l, at + 1);
-	else if (!strcmp(verb, "bfd"))
-		set_bfd(p, l->word[at + 2]);
-	else if (!strcmp(verb, "hand-over"))
-		p->speaker++;
+	else if (!strcmp(verb, "session"))
+		session(w, p, l, at + 1);
+	else if (!strcmp(verb, "speaker"))
+		p->speaker = strtoul(l->word[at + 2], NULL, 10);
 	else if (!strcmp(verb, "mute"))
 		mute(w, p, l, at + 1);
 	else if (!strcmp(verb, "reset"))
@@ -402,8 +425,9 @@ static struct world *world_new(const struct script *s, const struct witness *wit
 		w->peer[i].spec = &s->peer[i];
 		w->peer[i].due_ns = UINT64_MAX;
 		w->peer[i].epoch = SCENARIO_WALL_S;
-		w->peer[i].speaker = 1;
-		w->peer[i].bfd_state = KPHI_BFD_UP;
+		w->peer[i].real_ns = s->peer[i].real_ns;
+		w->peer[i].bfd = (struct kphi_bfd){.state = KPHI_BFD_UP, .multiplier = 3};
+		w->peer[i].bfd.desired_tx_us = (uint32_t)(s->peer[i].interval_ns / 1000);
 		w->peer[i].ring = calloc(KPHI_WINDOW_DEFAULT, sizeof(uint64_t));
 		if (!s->peer[i].absent)
 			add(w, &w->peer[i]);

@@ -8,9 +8,8 @@
 
 #include "cmd/session.h"
 #include "kernel/attach.h"
+#include "kernel/attach_words.h"
 #include "kernel/ports.h"
-
-static const char *const modes[] = {"auto", "native", "generic", NULL}; /* enum attach_mode */
 
 struct attach {
 	const char *device;
@@ -22,8 +21,8 @@ struct attach {
 static const struct option_spec attach_specs[] = {
 	{"dev", OPT_STRING, offsetof(struct attach, device), OPT_NO_HAS, .value = "DEVICE", .required = true,
 	 .help = "the device that hears the peers"},
-	{"mode", OPT_CHOICE, offsetof(struct attach, mode), OPT_NO_HAS, .choices = modes,
-	 .help = "auto: native XDP, else generic with a warning"},
+	{"mode", OPT_CHOICE, offsetof(struct attach, mode), OPT_NO_HAS, .choices = attach_modes,
+	 .help = "auto: native XDP, else tc (TCX, or clsact before Linux 6.6), else generic XDP"},
 	{"port", OPT_PORT, offsetof(struct attach, port), offsetof(struct attach, has_port),
 	 .help = "listen for native heartbeats on this UDP port too; 7441 if none was ever named"},
 };
@@ -53,24 +52,57 @@ static int listen_on(struct session *s, const struct attach *c)
 	return err ? err : control_listen(&s->control, KPHI_WIRE_PORT, true, &s->why);
 }
 
-static void say_attachment(struct out *o, const struct attachment *a)
+static void say_occupant(struct out *o, const struct attach_words *t)
+{
+	if (!t->occupant) {
+		out_null(o, "occupant", NULL);
+		return;
+	}
+	out_open_object(o, "occupant");
+	out_u64(o, "program_id", NULL, t->occupant);
+	out_string(o, "name", NULL, t->occupant_name);
+	out_close_object(o);
+}
+
+static void say_attachment(struct out *o, const struct attachment *a, const struct attach_words *t)
 {
 	out_string(o, "device", "DEVICE", a->device);
-	out_string(o, "hook", NULL, "xdp");
-	out_string(o, "mode", "MODE", modes[a->mode]);
-	out_string(o, "attach", NULL, "link");
-	out_string(o, "state", "STATE", a->alive ? "attached" : "gone");
+	out_string(o, "hook", "HOOK", attach_hooks[a->hook]);
+	out_string(o, "mode", "MODE", attach_modes[a->mode]);
+	out_string(o, "wanted", NULL, attach_modes[a->wanted]);
+	out_string(o, "attach", "ATTACH", t->attach);
+	out_string(o, "state", "STATE", t->state);
 	out_u64(o, "ifindex", "IFINDEX", a->ifindex);
 	out_u64(o, "netns", NULL, a->netns);
 	out_bool(o, "same_netns", "THIS NETNS", a->here);
 	out_u64(o, "program_id", "PROGRAM", a->program_id);
-	out_u64(o, "link_id", NULL, a->link_id);
+	if (a->link_id)
+		out_u64(o, "link_id", NULL, a->link_id);
+	else
+		out_null(o, "link_id", NULL);
 	out_string(o, "pin", NULL, a->pin);
+	out_string(o, "why", NULL, *t->why.text ? t->why.text : NULL);
+	out_string(o, "stamps", NULL, t->stamps);
+	say_occupant(o, t);
+}
+
+/* What is less than native XDP never comes quietly, unless it is what was asked for. */
+static void warn_of(const struct attachment *a, const struct attach_words *t)
+{
+	if (a->mode != ATTACH_NATIVE && a->wanted == ATTACH_AUTO)
+		warn("%s", t->why.text);
+	if (a->mode == ATTACH_GENERIC)
+		warn("%s: generic XDP: beats are stamped later and less evenly than in native mode, after "
+		     "the kernel has built its own packet",
+		     a->device);
+	else if (a->mode == ATTACH_TC && a->wanted == ATTACH_AUTO)
+		warn("%s: so kphi listens by %s: beats are %s", a->device, attach_hooks[a->hook], t->stamps);
 }
 
 static int net_attach(struct kphi_cli *cli, struct args *args)
 {
 	struct attach c = {0};
+	struct attach_words t;
 	struct attachment a;
 	struct session s;
 	struct out *o;
@@ -81,21 +113,16 @@ static int net_attach(struct kphi_cli *cli, struct args *args)
 	exit = session_change(&s, cli);
 	if (!exit)
 		exit = session_result(&s, attach_device(&s.pin, &s.store, c.device, c.mode, &a, &s.why));
-	if (!exit && a.mode == ATTACH_GENERIC && *s.why.text)
-		warn("%s", s.why.text);
 	if (!exit)
 		exit = session_result(&s, listen_on(&s, &c));
 	session_end(&s);
 	if (exit)
 		return exit;
-	if (a.mode == ATTACH_GENERIC)
-		warn("%s: generic XDP: beats are stamped later and less evenly than in native mode, after "
-		     "the kernel has built its "
-		     "own packet",
-		     a.device);
+	attach_words(&a, &t);
+	warn_of(&a, &t);
 	o = out_new(stdout, cli->mode);
 	out_open_object(o, NULL);
-	say_attachment(o, &a);
+	say_attachment(o, &a, &t);
 	out_close_object(o);
 	return command_finish(o);
 }
@@ -167,10 +194,25 @@ static int net_detach(struct kphi_cli *cli, struct args *args)
 static int say_row(const struct attachment *a, void *context)
 {
 	struct out *o = context;
+	struct attach_words t;
 
+	attach_words(a, &t);
 	out_open_row(o);
-	say_attachment(o, a);
+	say_attachment(o, a, &t);
 	out_close_row(o);
+	return 0;
+}
+
+/* For people the sentences stand below the table; JSON has them in it. */
+static int say_sentences(const struct attachment *a, void *context)
+{
+	struct out *o = context;
+	struct attach_words t;
+
+	attach_words(a, &t);
+	if (*t.why.text)
+		out_text(o, "%s.\n", t.why.text);
+	out_text(o, "%s: beats are %s.\n", a->device, t.stamps);
 	return 0;
 }
 
@@ -233,6 +275,7 @@ static int net_show(struct kphi_cli *cli, struct args *args)
 	out_open_table(o, "devices");
 	err = attach_each(&s.pin, say_row, o, &s.why);
 	out_close_table(o);
+	err = err ? err : attach_each(&s.pin, say_sentences, o, &s.why);
 	say_ports(o, &ports);
 	say_counters(o, &s.store);
 	out_close_object(o);

@@ -186,7 +186,7 @@ static int peer_unmute(struct kphi_cli *cli, struct args *args)
 int cmd_peer(struct kphi_cli *cli, int argc, char **argv)
 {
 	const struct command commands[] = {
-		{"show", peer_show, NULL, 0, "[[name] NAME]",
+		{"show", peer_show, NULL, 0, "[[name] NAME | host LABEL]",
 		 "state, suspicion level and the figures behind it"},
 		{"window", peer_window, NULL, 0, "[name] NAME",
 		 "the intervals in a peer's window, and their histogram"},

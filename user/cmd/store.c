@@ -7,6 +7,7 @@
 
 #include "cmd/session.h"
 #include "cmd/store.h"
+#include "kernel/attach.h"
 #include "kernel/clock.h"
 
 struct create {
@@ -106,6 +107,8 @@ static int store_purge(struct kphi_cli *cli, struct args *args)
 	}
 	err = pin_open(&p, cli->pin, false, &w);
 	err = err ? err : pin_lock(&p, &w);
+	if (!err)
+		attach_abandon(&p, c.abi);
 	err = err ? err : pin_purge(&p, c.abi, &w);
 	pin_close(&p);
 	if (err) {

@@ -329,23 +329,14 @@ static void mute_again(struct saved_peer *p)
 		memset(p->peer.mute_reason, 0, sizeof(p->peer.mute_reason));
 }
 
-/* Where a fresh one went, so that it can be taken back. */
-static void take_back(struct session *s, const uint32_t *slots, uint32_t count)
-{
-	struct why ignored;
-
-	while (count--)
-		control_delete(&s->control, &s->store, slots[count],
-			       s->store.records[slots[count]].generation, &ignored);
-}
-
 static int add_all(struct session *s, struct saved_store *saved, uint32_t fresh)
 {
-	uint32_t *slots = calloc((size_t)fresh + 1, sizeof(*slots));
+	struct kphi_slot *added_to = calloc((size_t)fresh + 1, sizeof(*added_to)); /* to take it back */
 	uint32_t slot = 0, added = 0, absent = 0;
+	struct why ignored;
 	int err = 0;
 
-	if (!slots)
+	if (!added_to)
 		return session_result(s, why(&s->why, -ENOMEM, "no memory for %u peers", fresh));
 	for (uint32_t i = 0; !err && i < saved->count; i++) {
 		struct saved_peer *p = &saved->peers[i];
@@ -356,15 +347,15 @@ static int add_all(struct session *s, struct saved_store *saved, uint32_t fresh)
 		absent += !rule_find_device(&p->peer, &p->rule);
 		err = control_restore(&s->control, &s->store, &p->peer, &p->rule, p->epoch, &slot, &s->why);
 		if (!err)
-			slots[added++] = slot;
+			added_to[added++] = (struct kphi_slot){slot, s->store.records[slot].generation};
 	}
 	if (err)
-		take_back(s, slots, added);
+		control_delete_all(&s->control, &s->store, added_to, added, &ignored);
 	else if (absent)
 		warn("%u peers are bound to devices that are not there yet: nothing is heard of them before "
 		     "`kphi net attach`",
 		     absent);
-	free(slots);
+	free(added_to);
 	return session_result(s, err);
 }
 

@@ -279,6 +279,17 @@ static int grow(struct reader *r)
 	return 0;
 }
 
+static int take_peer(struct reader *r)
+{
+	struct saved_peer peer;
+	int err = parse_peer(&r->line, &peer);
+
+	err = err ? err : grow(r);
+	if (!err)
+		r->store->peers[r->store->count++] = peer;
+	return err;
+}
+
 /* A peer, or the end. */
 static int parse_next(struct reader *r, bool *ended)
 {
@@ -299,9 +310,7 @@ static int parse_next(struct reader *r, bool *ended)
 			err = saved_wrong(l, "something follows the end");
 		}
 	} else {
-		err = grow(r);
-		err = err ? err : parse_peer(l, &r->store->peers[r->store->count]);
-		r->store->count += !err;
+		err = take_peer(r);
 	}
 	json_object_put(l->object);
 	return err;

@@ -1,81 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "kernel/attach.h"
 
+#include <abi.h>
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <linux/if_link.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "kernel/explain.h"
+#include "kernel/attach_pin.h"
+#include "kernel/control.h"
+#include "kernel/hook.h"
+#include "kernel/ladder.h"
 #include "kernel/load.h"
+#include "kernel/netns.h"
 
-static uint64_t netns_here(void)
-{
-	struct stat st;
+const char *const attach_modes[] = {"auto", "native", "tc", "generic", NULL};
+const char *const attach_hooks[] = {"xdp", "tcx", "clsact"};
 
-	return stat("/proc/self/ns/net", &st) ? 0 : st.st_ino;
-}
-
-static void pin_name(const struct attachment *a, char *name, size_t size)
-{
-	snprintf(name, size, "links/%" PRIu64 "-%u-%c-%s", a->netns, a->ifindex,
-		 a->mode == ATTACH_NATIVE ? 'n' : 'g', a->device);
-	for (char *c = name; *c; c++)
-		if (*c == '.')
-			*c = ':';
-}
-
-/* From a pin's file name; false if it is none of ours. */
-static bool pin_parse(const char *name, struct attachment *a)
-{
-	char mode;
-
-	*a = (struct attachment){0};
-	if (sscanf(name, "%" SCNu64 "-%u-%c-%15s", &a->netns, &a->ifindex, &mode, a->device) != 4)
-		return false;
-	for (char *c = a->device; *c; c++)
-		if (*c == ':')
-			*c = '.';
-	a->mode = mode == 'n' ? ATTACH_NATIVE : ATTACH_GENERIC;
-	return true;
-}
-
-/*
- * What the kernel says about the link. A link whose device has gone reports ifindex 0; one that cannot be
- * asked may well be alive.
- */
-static void ask_link(struct attachment *a)
-{
-	struct bpf_link_info info = {0};
-	uint32_t size = sizeof(info);
-	int fd = bpf_obj_get(a->pin);
-
-	a->alive = true;
-	if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size)) {
-		a->alive = info.xdp.ifindex != 0;
-		a->link_id = info.id;
-		a->program_id = info.prog_id;
-	}
-	if (fd >= 0)
-		close(fd);
-}
+/* --- what is attached --- */
 
 static bool attachment_read(const struct pin *p, const char *name, struct attachment *a)
 {
 	char relative[128], current[IF_NAMESIZE];
 
-	if (!pin_parse(name, a))
+	if (!attach_pin_parse(name, a))
 		return false;
 	snprintf(relative, sizeof(relative), "links/%.100s", name);
 	pin_path(p, relative, a->pin);
 	a->here = a->netns == netns_here();
-	ask_link(a);
+	hook_ask(p, a);
 	if (a->here && a->alive && if_indextoname(a->ifindex, current))
 		snprintf(a->device, sizeof(a->device), "%s", current);
 	return true;
@@ -116,108 +72,34 @@ static int find_one(const struct attachment *a, void *context)
 	return 1;
 }
 
+/* --- another binary's programs in the place of the present ones --- */
+
+static int add_need(const struct attachment *a, void *context)
+{
+	uint32_t *which = context;
+
+	if (a->alive)
+		*which |= hook_program(a);
+	return 0;
+}
+
 struct upgrade {
-	int program;
+	const struct pin *p;
+	const struct programs *programs;
 	struct why *w;
 };
 
-/* The kernel swaps the program of a link in one step: every packet meets the old one or the new one. */
 static int upgrade_one(const struct attachment *a, void *context)
 {
 	struct upgrade *u = context;
-	int fd, err;
+	int err = a->alive ? hook_replace(u->p, a, programs_fd(u->programs, hook_program(a))) : 0;
 
-	if (!a->alive)
-		return 0;
-	fd = bpf_obj_get(a->pin);
-	err = fd < 0 ? -errno : bpf_link_update(fd, u->program, NULL);
-	if (fd >= 0)
-		close(fd);
 	return err ? why(u->w, err, "%s: cannot put the new program in place: %s", a->device, why_errno(err))
 		   : 0;
 }
 
-/* A device keeps its program on the way into another network namespace. */
-static int is_ours(const struct attachment *a, void *context)
-{
-	const uint32_t *program_id = context;
-
-	return a->program_id == *program_id;
-}
-
-/* A program that no link of ours holds is somebody else's, and stays. */
-static int check_foreign(const struct pin *p, const char *device, uint32_t ifindex, struct why *w)
-{
-	LIBBPF_OPTS(bpf_xdp_query_opts, query);
-	char name[64];
-
-	if (bpf_xdp_query(ifindex, 0, &query) || query.attach_mode == XDP_ATTACHED_NONE)
-		return 0;
-	if (!query.prog_id)
-		query.prog_id = query.drv_prog_id ?: query.skb_prog_id ?: query.hw_prog_id;
-	if (attach_each(p, is_ours, &query.prog_id, w) > 0)
-		return why(w, -EBUSY,
-			   "%s: kphi listens on it already, from another network namespace that the device "
-			   "was in. Detach it there, or "
-			   "remove the pin that `kphi -j net show` names for it, then attach it again",
-			   device);
-	explain_program(query.prog_id, name, sizeof(name));
-	return why(w, -EBUSY,
-		   "%s: an XDP program that is not kphi's is attached already: id %u, name \"%s\". kphi "
-		   "leaves it alone. Attach to "
-		   "another device, or have its owner detach it (`bpftool net` shows it)",
-		   device, query.prog_id, name);
-}
-
-static int create_link(const char *device, uint32_t ifindex, int program, enum attach_mode mode, int *link,
-		       struct why *w)
-{
-	LIBBPF_OPTS(bpf_link_create_opts, opts,
-		    .flags = mode == ATTACH_NATIVE ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE);
-
-	*link = bpf_link_create(program, ifindex, BPF_XDP, &opts);
-	return *link < 0 ? explain_attach(w, *link, device, mode) : 0;
-}
-
-static int pin_link(struct pin *p, int link, struct attachment *a, struct why *w)
-{
-	char name[96];
-	int err;
-
-	pin_name(a, name, sizeof(name));
-	pin_path(p, name, a->pin);
-	err = bpf_obj_pin(link, a->pin);
-	if (!err)
-		return 0;
-	return why(w, err, "%s: cannot pin the link of %s: %s", a->pin, a->device, why_errno(err));
-}
-
-static int attach_new(struct pin *p, int program, enum attach_mode mode, struct attachment *a, struct why *w)
-{
-	int link, err = check_foreign(p, a->device, a->ifindex, w);
-
-	if (err)
-		return err;
-	a->mode = mode == ATTACH_AUTO ? ATTACH_NATIVE : mode;
-	err = create_link(a->device, a->ifindex, program, a->mode, &link, w);
-	if (err && mode == ATTACH_AUTO && err != -EPERM && err != -EBUSY && err != -EEXIST) {
-		struct why second;
-
-		a->mode = ATTACH_GENERIC;
-		err = create_link(a->device, a->ifindex, program, a->mode, &link, &second);
-		if (err)
-			why(w, err, "%s", second.text);
-	}
-	if (err)
-		return err;
-	err = pin_link(p, link, a, w);
-	close(link);
-	ask_link(a);
-	return err;
-}
-
 /* A newer binary's control program takes the old one's place by a rename, so there is always one. */
-static int upgrade_control(struct pin *p, int program, struct why *w)
+static int upgrade_control(const struct pin *p, int program, struct why *w)
 {
 	char old[PIN_PATH], new[PIN_PATH];
 	int err;
@@ -230,7 +112,17 @@ static int upgrade_control(struct pin *p, int program, struct why *w)
 	return err ? why(w, err, "%s: cannot pin the control program: %s", old, why_errno(err)) : 0;
 }
 
-/* A link to a device that is gone never comes back; a new device of that number or name takes its place. */
+static int upgrade_all(const struct programs *programs, struct why *w)
+{
+	struct upgrade u = {programs->p, programs, w};
+	int err = attach_each(programs->p, upgrade_one, &u, w);
+
+	return err ? err : upgrade_control(programs->p, programs_control_fd(programs), w);
+}
+
+/* --- attaching --- */
+
+/* What held a device that is gone never comes back; a new device of that number or name takes its place. */
 static int forget_dead(const struct attachment *old, void *context)
 {
 	const struct attachment *a = context;
@@ -240,65 +132,75 @@ static int forget_dead(const struct attachment *old, void *context)
 	return 0;
 }
 
-static int attach_loaded(struct pin *p, struct kphi_bpf *skeleton, enum attach_mode mode,
-			 struct attachment *a, struct why *w)
+static int refuse_mode(const struct attachment *a, struct why *w)
 {
-	struct upgrade u = {load_xdp_fd(skeleton), w};
+	return why(w, -EBUSY, "%s: attached in %s mode already. Detach it first: `kphi net detach dev %s`",
+		   a->device, attach_modes[a->mode], a->device);
+}
+
+/* One that is attached stays as it is, but for the programs; else the ladder is climbed. */
+static int attach_or_stay(struct programs *programs, struct attachment *a, struct why *w)
+{
 	struct attachment old = {0};
-	struct find f = {.ifindex = a->ifindex, .found = &old};
-	int found, err = attach_each(p, forget_dead, a, w);
+	struct find f = {a->device, a->ifindex, &old};
+	uint32_t need = 0;
+	int found, err = attach_each(programs->p, forget_dead, a, w);
+
+	err = err ? err : attach_each(programs->p, add_need, &need, w);
+	found = err ? err : attach_each(programs->p, find_one, &f, w);
+	if (found < 0)
+		return found;
+	if (found && a->wanted != ATTACH_AUTO && a->wanted != old.mode)
+		return refuse_mode(&old, w);
+	if (found)
+		*a = old;
+	programs->needed = need;
+	return found ? programs_need(programs, 0, w) : ladder_climb(programs, a, w);
+}
+
+/* Rules that name the device follow it to its number. */
+static int follow(const struct pin *p, const struct store *s, const struct attachment *a, struct why *w)
+{
+	struct control c;
+	int err = control_open(&c, p, w);
 
 	if (err)
 		return err;
-	found = attach_each(p, find_one, &f, w);
-	if (found < 0)
-		return found;
-	if (found && mode != ATTACH_AUTO && mode != old.mode)
-		return why(w, -EBUSY,
-			   "%s: attached in %s mode already. Detach it first: `kphi net detach dev %s`",
-			   a->device, old.mode == ATTACH_NATIVE ? "native" : "generic", a->device);
-	err = found ? 0 : attach_new(p, u.program, mode, a, w);
-	err = err ?: attach_each(p, upgrade_one, &u, w);
-	err = err ?: upgrade_control(p, load_control_fd(skeleton), w);
-	if (!err && found) {
-		*a = old;
-		ask_link(a);
-	}
+	err = control_follow(&c, s, a->device, a->ifindex, w);
+	control_close(&c);
 	return err;
 }
 
 int attach_device(struct pin *p, const struct store *s, const char *device, enum attach_mode mode,
 		  struct attachment *result, struct why *w)
 {
-	struct kphi_bpf *skeleton;
+	struct programs programs = {.p = p, .header = s->header};
+	struct why trouble;
 	int err;
 
-	*result = (struct attachment){.netns = netns_here(), .ifindex = if_nametoindex(device), .here = true};
+	*result = (struct attachment){
+		.wanted = mode, .netns = netns_here(), .ifindex = if_nametoindex(device), .here = true};
 	w->text[0] = '\0';
 	if (!result->ifindex)
 		return why(w, -ENODEV,
 			   "%s: there is no such device in this network namespace. `ip link` lists them",
 			   device);
 	snprintf(result->device, sizeof(result->device), "%s", device);
-	err = load_over(&skeleton, p, s->header, w);
-	if (err)
+	err = attach_or_stay(&programs, result, w);
+	if (err) {
+		programs_free(&programs);
 		return err;
-	err = attach_loaded(p, skeleton, mode, result, w);
-	load_free(skeleton);
-	return err;
+	}
+	err = upgrade_all(&programs, &trouble);
+	err = err ? err : follow(p, s, result, &trouble);
+	programs_free(&programs);
+	if (err)
+		return why(w, err, "%s", trouble.text);
+	hook_ask(p, result);
+	return 0;
 }
 
-/* Removing the pin detaches too, but some time later, and then a beat could still start the guard's tick
- * again. */
-static void detach_now(const struct attachment *a)
-{
-	int link = bpf_obj_get(a->pin);
-
-	if (link < 0)
-		return;
-	bpf_link_detach(link);
-	close(link);
-}
+/* --- detaching --- */
 
 int attach_detach(struct pin *p, const char *device, struct why *w)
 {
@@ -313,6 +215,55 @@ int attach_detach(struct pin *p, const char *device, struct why *w)
 			   "%s: kphi is not attached there in this network namespace. `kphi net show` lists "
 			   "where it is",
 			   device);
-	detach_now(&a);
+	/* Removing the pin of a link detaches too, but some time later, and then a beat could still start the
+	 * guard's tick again. */
+	hook_detach(p, &a);
 	return unlink(a.pin) ? why(w, -errno, "%s: cannot detach: %s", a.pin, strerror(errno)) : 0;
+}
+
+static int abandon_one(const struct attachment *a, void *context)
+{
+	if (a->hook == HOOK_CLSACT)
+		hook_detach(context, a);
+	return 0;
+}
+
+void attach_abandon(const struct pin *p, const char *abi)
+{
+	struct pin other = *p;
+	struct why w;
+
+	snprintf(other.store, sizeof(other.store), "%.*s/abi-%.15s", PIN_PATH - 64, p->root, abi ?: KPHI_ABI);
+	attach_each(&other, abandon_one, &other, &w);
+}
+
+/* --- comparing --- */
+
+/* The kernel's digest of a program's instructions; those of the same binary's are the same. */
+static bool tag_of(int program, uint8_t tag[BPF_TAG_SIZE])
+{
+	struct bpf_prog_info info = {0};
+	uint32_t size = sizeof(info);
+
+	if (program < 0 || bpf_obj_get_info_by_fd(program, &info, &size))
+		return false;
+	memcpy(tag, info.tag, BPF_TAG_SIZE);
+	return true;
+}
+
+bool attach_is_current(const struct pin *p, const struct store *s, const struct attachment *a)
+{
+	struct programs programs = {.p = p, .header = s->header};
+	uint8_t present[BPF_TAG_SIZE], ours[BPF_TAG_SIZE];
+	int fd = bpf_prog_get_fd_by_id(a->program_id);
+	bool same = tag_of(fd, present);
+	struct why w;
+
+	if (fd >= 0)
+		close(fd);
+	if (!same || programs_need(&programs, hook_program(a), &w))
+		return false;
+	same = tag_of(programs_fd(&programs, hook_program(a)), ours) && !memcmp(present, ours, sizeof(ours));
+	programs_free(&programs);
+	return same;
 }

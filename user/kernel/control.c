@@ -3,7 +3,9 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,7 +15,7 @@ int control_open(struct control *c, const struct pin *p, struct why *w)
 {
 	char path[PIN_PATH];
 
-	c->program = bpf_obj_get(pin_path(p, "control", path));
+	*c = (struct control){.program = bpf_obj_get(pin_path(p, "control", path))};
 	if (c->program >= 0)
 		return 0;
 	return why(w, -errno, "%s: cannot open the control program: %s%s%s", path, strerror(errno),
@@ -85,24 +87,40 @@ static struct kphi_shape shape_of(const struct kphi_rule *rule)
 	return shape;
 }
 
+/* What is free keeps its identity, so that one is looked at first: it is one line of cache. */
 static bool is_rule(const struct store *s, uint32_t slot)
 {
-	return s->records[slot].state != KPHI_FREE && s->peers[slot].id.kind == KPHI_ID_RULE;
+	return s->peers[slot].id.kind == KPHI_ID_RULE && s->records[slot].state != KPHI_FREE;
 }
 
-/* The number of this shape: the one it has already, or one that no rule uses. 0: there is none left. */
-static uint8_t shape_number(const struct store *s, const struct kphi_shape *shape)
+/* Is there a rule of this shape in the slot? */
+static bool has_shape(const struct store *s, uint32_t slot, const struct kphi_shape *shape)
+{
+	struct kphi_shape other;
+
+	if (slot >= s->header->peers || !is_rule(s, slot))
+		return false;
+	other = shape_of(&s->rules[slot]);
+	return !memcmp(&other, shape, sizeof(other));
+}
+
+/*
+ * The number of this shape: the one it has already, or one that no rule uses. 0: there is none left. Whoever
+ * adds many rules of a shape finds the one before at once.
+ */
+static uint8_t shape_number(const struct control *c, const struct store *s, const struct kphi_shape *shape)
 {
 	bool used[KPHI_SHAPES + 1] = {false};
 
+	for (uint8_t n = 1; n <= KPHI_SHAPES; n++)
+		if (has_shape(s, c->shaped[n], shape))
+			return s->peers[c->shaped[n]].id.shape;
 	for (uint32_t i = 0; i < s->header->peers; i++) {
-		struct kphi_shape other;
 		uint8_t n = s->peers[i].id.shape;
 
-		if (!is_rule(s, i) || n > KPHI_SHAPES || used[n])
+		if (n > KPHI_SHAPES || used[n] || !is_rule(s, i))
 			continue;
-		other = shape_of(&s->rules[i]);
-		if (!memcmp(&other, shape, sizeof(other)))
+		if (has_shape(s, i, shape))
 			return n;
 		used[n] = true;
 	}
@@ -113,10 +131,11 @@ static uint8_t shape_number(const struct store *s, const struct kphi_shape *shap
 }
 
 /* The identity that a rule amounts to. */
-static int complete_rule(struct kphi_control *q, const struct store *s, struct kphi_peer *peer, struct why *w)
+static int complete_rule(struct kphi_control *q, const struct control *c, const struct store *s,
+			 struct kphi_peer *peer, struct why *w)
 {
 	q->shape = shape_of(&q->rule);
-	peer->id.shape = shape_number(s, &q->shape);
+	peer->id.shape = shape_number(c, s, &q->shape);
 	for (int i = 0; i < KPHI_MATCHES; i++)
 		peer->id.match[i] = q->rule.match[i].value;
 	if (peer->id.shape)
@@ -135,7 +154,7 @@ int control_restore(struct control *c, const struct store *s, struct kphi_peer *
 
 	if (rule)
 		q.rule = *rule;
-	err = peer->id.kind == KPHI_ID_RULE ? complete_rule(&q, s, peer, w) : 0;
+	err = peer->id.kind == KPHI_ID_RULE ? complete_rule(&q, c, s, peer, w) : 0;
 	if (err)
 		return err;
 	for (uint32_t i = *slot; i < s->header->peers; i++) {
@@ -150,6 +169,7 @@ int control_restore(struct control *c, const struct store *s, struct kphi_peer *
 		if (result == KPHI_CONTROL_BUSY)
 			continue;
 		*slot = i;
+		c->shaped[peer->id.shape % (KPHI_SHAPES + 1)] = i;
 		return answer(result, w, peer->name);
 	}
 	return why(w, -ENOSPC,
@@ -165,7 +185,7 @@ int control_add(struct control *c, const struct store *s, struct kphi_peer *peer
 	return control_restore(c, s, peer, rule, 0, slot, w);
 }
 
-/* Is there another rule of the same shape for the packets of the peer in `slot`? */
+/* Is there no other rule of the same shape for the packets of the peer in `slot`? */
 static bool last_of_shape(const struct store *s, uint32_t slot)
 {
 	const struct kphi_id *id = &s->peers[slot].id;
@@ -175,8 +195,8 @@ static bool last_of_shape(const struct store *s, uint32_t slot)
 	for (uint32_t i = 0; i < s->header->peers; i++) {
 		const struct kphi_id *other = &s->peers[i].id;
 
-		if (i != slot && is_rule(s, i) && other->protocol == id->protocol &&
-		    other->port == id->port && other->shape == id->shape)
+		if (i != slot && other->protocol == id->protocol && other->port == id->port &&
+		    other->shape == id->shape && is_rule(s, i))
 			return false;
 	}
 	return true;
@@ -200,13 +220,52 @@ int control_follow(struct control *c, const struct store *s, const char *device,
 	return err;
 }
 
+static int delete_one(struct control *c, uint32_t slot, uint32_t generation, bool last, struct why *w)
+{
+	struct kphi_control q = {
+		.op = KPHI_CONTROL_DELETE, .slot = slot, .generation = generation, .last_of_shape = last};
+
+	return answer(ask(c, &q), w, "delete");
+}
+
 int control_delete(struct control *c, const struct store *s, uint32_t slot, uint32_t generation,
 		   struct why *w)
 {
-	struct kphi_control q = {.op = KPHI_CONTROL_DELETE, .slot = slot, .generation = generation};
+	return delete_one(c, slot, generation, last_of_shape(s, slot), w);
+}
 
-	q.last_of_shape = last_of_shape(s, slot);
-	return answer(ask(c, &q), w, "delete");
+/* How many rules of a shape there are for a UDP port or another protocol: 4 MiB, most of them never touched.
+ */
+struct tally {
+	uint32_t rules[KPHI_PORT_ROWS][KPHI_SHAPES + 1];
+};
+
+static uint32_t *tally_of(struct tally *tally, const struct kphi_id *id)
+{
+	uint32_t row = id->protocol == IPPROTO_UDP ? id->port : (uint32_t)KPHI_PORTS + id->protocol;
+
+	return &tally->rules[row][id->shape % (KPHI_SHAPES + 1)];
+}
+
+int control_delete_all(struct control *c, const struct store *s, const struct kphi_slot *which,
+		       uint32_t count, struct why *w)
+{
+	struct tally *tally = calloc(1, sizeof(*tally));
+	int err = 0;
+
+	if (!tally)
+		return why(w, -ENOMEM, "no memory to delete %u peers", count);
+	for (uint32_t i = 0; i < s->header->peers; i++)
+		if (is_rule(s, i))
+			++*tally_of(tally, &s->peers[i].id);
+	for (uint32_t i = 0; !err && i < count; i++) {
+		const struct kphi_id *id = &s->peers[which[i].slot].id;
+		bool last = id->kind == KPHI_ID_RULE && !--*tally_of(tally, id);
+
+		err = delete_one(c, which[i].slot, which[i].generation, last, w);
+	}
+	free(tally);
+	return err;
 }
 
 int control_reset(struct control *c, uint32_t slot, uint32_t generation, struct why *w)

@@ -14,6 +14,7 @@
 
 struct control {
 	int program; /* descriptor of the pinned control program */
+	uint32_t shaped[KPHI_SHAPES + 1]; /* a slot that had a rule of this shape: looked at first */
 };
 
 int control_open(struct control *c, const struct pin *p, struct why *w);
@@ -38,9 +39,17 @@ int control_restore(struct control *c, const struct store *s, struct kphi_peer *
 int control_follow(struct control *c, const struct store *s, const char *device, uint32_t ifindex,
 		   struct why *w);
 
-/* Delete or reset the peer of this generation in `slot`. -ESTALE: another one lives there by now. */
+/* Delete the peer of this generation in `slot`, or reset it. -ESTALE: another one lives there by now. */
 int control_delete(struct control *c, const struct store *s, uint32_t slot, uint32_t generation,
 		   struct why *w);
+
+/*
+ * The same for many at once, in time that grows with the store and with `count` but not with their product.
+ * Ends with the first that fails.
+ */
+int control_delete_all(struct control *c, const struct store *s, const struct kphi_slot *which,
+		       uint32_t count, struct why *w);
+
 int control_reset(struct control *c, uint32_t slot, uint32_t generation, struct why *w);
 
 /*

@@ -169,6 +169,7 @@ static int take_attachment(const struct attachment *a, void *context)
 		l->fresh = true;
 	}
 	v->mode = a->mode;
+	v->wanted = a->wanted;
 	v->pinned = true;
 	v->alive = a->alive;
 	v->round = l->d->round;
@@ -207,7 +208,7 @@ static int attach_returned(struct devices *d, uint64_t now_ns)
 	bool attached = false;
 
 	for (uint32_t i = 0; d->reattach && i < d->count; i++)
-		if (has_returned(&d->list[i]) && !d->reattach(d->context, d->list[i].name, d->list[i].mode))
+		if (has_returned(&d->list[i]) && !d->reattach(d->context, d->list[i].name, d->list[i].wanted))
 			attached = true;
 	return attached ? list_links(d, now_ns) : 0;
 }

@@ -16,7 +16,7 @@ struct device {
 	/* Other numbers under which beats by this device are recorded: those it had before it vanished and
 	 * returned, and its members' (native XDP on a bond runs on these). */
 	uint32_t alias[ALIASES], aliases;
-	enum attach_mode mode;
+	enum attach_mode mode, wanted;
 	bool here;
 	uint32_t round; /* of the listing that found the pin of its link */
 	bool pinned; /* kphi means to be attached: the pin of its link is there */

@@ -156,3 +156,20 @@ int link_facts_each(void (*each)(void *context, const struct link_facts *link), 
 	free(room);
 	return err;
 }
+
+static void take_one(void *context, const struct link_facts *link)
+{
+	struct link_facts *wanted = context;
+
+	if (link->ifindex == wanted->ifindex)
+		*wanted = *link;
+}
+
+int link_facts_of(uint32_t ifindex, struct link_facts *link)
+{
+	int err;
+
+	*link = (struct link_facts){.ifindex = ifindex};
+	err = link_facts_each(take_one, link);
+	return err ? err : *link->name ? 0 : -ENODEV;
+}

@@ -29,4 +29,7 @@ struct link_facts {
 /* Every device of this network namespace. 0 or a negative errno. */
 int link_facts_each(void (*each)(void *context, const struct link_facts *link), void *context);
 
+/* One of them. -ENODEV: there is none of that number. */
+int link_facts_of(uint32_t ifindex, struct link_facts *link);
+
 #endif

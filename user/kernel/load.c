@@ -88,6 +88,14 @@ static struct kphi_bpf *open_skeleton(const struct kphi_store *header, struct wh
 	return NULL;
 }
 
+/* Only these of the packet paths (bits of enum load_program). */
+static void choose(struct kphi_bpf *s, uint32_t which)
+{
+	bpf_program__set_autoload(s->progs.kphi_xdp, which & LOAD_XDP);
+	bpf_program__set_autoload(s->progs.kphi_tc, which & LOAD_TC);
+	bpf_program__set_autoload(s->progs.kphi_tc_ip, which & LOAD_TC_IP);
+}
+
 int load_fresh(struct kphi_bpf **skeleton, const struct kphi_store *header, struct why *w)
 {
 	struct kphi_bpf *s = open_skeleton(header, w);
@@ -95,9 +103,7 @@ int load_fresh(struct kphi_bpf **skeleton, const struct kphi_store *header, stru
 
 	if (!s)
 		return -ENOMEM;
-	bpf_program__set_autoload(s->progs.kphi_xdp, false);
-	bpf_program__set_autoload(s->progs.kphi_tc, false);
-	bpf_program__set_autoload(s->progs.kphi_tc_ip, false);
+	choose(s, 0);
 	err = kphi_bpf__load(s);
 	if (err) {
 		kphi_bpf__destroy(s);
@@ -125,15 +131,15 @@ static int reuse_maps(struct kphi_bpf *skeleton, const struct pin *p, struct why
 	return 0;
 }
 
-int load_over(struct kphi_bpf **skeleton, const struct pin *p, const struct kphi_store *header, struct why *w)
+static int load_chosen(struct kphi_bpf **skeleton, const struct pin *p, const struct kphi_store *header,
+		       uint32_t which, struct why *w)
 {
 	struct kphi_bpf *s = open_skeleton(header, w);
 	int err;
 
 	if (!s)
 		return -ENOMEM;
-	bpf_program__set_autoload(s->progs.kphi_tc, false);
-	bpf_program__set_autoload(s->progs.kphi_tc_ip, false);
+	choose(s, which);
 	err = reuse_maps(s, p, w);
 	if (!err) {
 		err = kphi_bpf__load(s);
@@ -146,6 +152,11 @@ int load_over(struct kphi_bpf **skeleton, const struct pin *p, const struct kphi
 	}
 	*skeleton = s;
 	return 0;
+}
+
+int load_over(struct kphi_bpf **skeleton, const struct pin *p, const struct kphi_store *header, struct why *w)
+{
+	return load_chosen(skeleton, p, header, LOAD_XDP, w);
 }
 
 void load_free(struct kphi_bpf *skeleton)
@@ -166,4 +177,36 @@ int load_xdp_fd(const struct kphi_bpf *skeleton)
 int load_control_fd(const struct kphi_bpf *skeleton)
 {
 	return bpf_program__fd(skeleton->progs.kphi_control);
+}
+
+int programs_need(struct programs *g, uint32_t which, struct why *w)
+{
+	int err;
+
+	which |= g->loaded | g->needed;
+	if (g->skeleton && which == g->loaded)
+		return 0;
+	programs_free(g);
+	err = load_chosen(&g->skeleton, g->p, g->header, which, w);
+	g->loaded = err ? 0 : which;
+	return err;
+}
+
+int programs_fd(const struct programs *g, enum load_program which)
+{
+	if (which == LOAD_XDP)
+		return load_xdp_fd(g->skeleton);
+	return bpf_program__fd(which == LOAD_TC ? g->skeleton->progs.kphi_tc : g->skeleton->progs.kphi_tc_ip);
+}
+
+int programs_control_fd(const struct programs *g)
+{
+	return load_control_fd(g->skeleton);
+}
+
+void programs_free(struct programs *g)
+{
+	load_free(g->skeleton);
+	g->skeleton = NULL;
+	g->loaded = 0;
 }

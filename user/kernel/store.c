@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "kernel/store.h"
 
+#include <abi.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -125,6 +126,19 @@ int store_create(struct pin *p, const struct store_size *size, const char *group
 	return err;
 }
 
+/* Windows are maps of that layout: they cannot be taken along, what they were made from comes again. */
+static int refuse_abi(const struct pin *p, int err, const char *abi, struct why *w)
+{
+	return why(
+		w, err,
+		"%s: the store here has ABI %s, this kphi " KPHI_ABI
+		", and it does not touch maps of another layout. Use the kphi that made it; or take its "
+		"peers "
+		"over: `kphi store save FILE` with that one, then with this one `kphi store purge abi %s`, "
+		"`kphi store restore FILE` and `kphi net attach dev NAME`. Their windows begin anew",
+		p->root, abi, abi);
+}
+
 int store_ensure(struct pin *p, struct why *w)
 {
 	static const struct store_size usual = {KPHI_PEERS_DEFAULT, KPHI_WINDOW_DEFAULT};
@@ -133,11 +147,7 @@ int store_ensure(struct pin *p, struct why *w)
 	if (pin_has_store(p))
 		return 0;
 	if (pin_other_abi(p, abi))
-		return why(w, -EEXIST,
-			   "%s: the store here has ABI %s, this kphi another one, and it does not touch maps "
-			   "of another layout. "
-			   "Use the kphi that made it, or remove it with `kphi store purge abi %s`",
-			   p->root, abi, abi);
+		return refuse_abi(p, -EEXIST, abi, w);
 	return store_create(p, &usual, NULL, w);
 }
 
@@ -168,11 +178,7 @@ static int no_store(const struct pin *p, struct why *w)
 	char abi[16];
 
 	if (pin_other_abi(p, abi))
-		return why(w, -ENOENT,
-			   "%s: the store here has ABI %s, this kphi another one. Use the kphi that made it, "
-			   "or remove it with "
-			   "`kphi store purge abi %s`",
-			   p->root, abi, abi);
+		return refuse_abi(p, -ENOENT, abi, w);
 	return why(w, -ENOENT,
 		   "%s: there is no store yet. `kphi net attach dev NAME`, `kphi peer add` and `kphi store "
 		   "create` make one",

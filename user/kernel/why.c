@@ -17,6 +17,17 @@ int why(struct why *w, int err, const char *format, ...)
 	return err;
 }
 
+int why_also(struct why *w, int err, const char *format, ...)
+{
+	size_t length = strlen(w->text);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(w->text + length, sizeof(w->text) - length, format, args);
+	va_end(args);
+	return err;
+}
+
 const char *why_errno(int err)
 {
 	return strerror(err < 0 ? -err : err);

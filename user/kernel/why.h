@@ -15,6 +15,9 @@ struct why {
 /* Writes the sentence and returns `err`, so that a function can end with it. */
 int why(struct why *w, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* Adds to it. */
+int why_also(struct why *w, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
 /* "Permission denied" and so on for a negative errno; never NULL. */
 const char *why_errno(int err);
 

@@ -43,9 +43,8 @@ void rule_words(const struct kphi_peer *peer, const struct kphi_rule *rule, char
 {
 	const struct preset *p = preset_of(&peer->id, rule);
 	char address[ADDRESS_SIZE], duration[FORMAT_SIZE];
-	struct words w = {text, 0};
+	struct words w = {text, (size_t)snprintf(text, RULE_WORDS, "proto %s", p->name)};
 
-	say(&w, "proto %s", p->name);
 	if (p->needs & RULE_BIT(PROTOCOL))
 		say(&w, " protocol %u", peer->id.protocol);
 	if (p->needs & RULE_BIT(VRID))

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "run/apply.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <net/if.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "kernel/attach.h"
-#include "kernel/load.h"
 
 void apply_note(struct apply *a, const char *format, ...)
 {
@@ -24,46 +21,11 @@ void apply_note(struct apply *a, const char *format, ...)
 	va_end(ap);
 }
 
-/* --- which program is on a device --- */
-
-/* The kernel's digest of a program's instructions; those of the same binary's are the same. */
-static bool tag_of(int program, uint8_t tag[BPF_TAG_SIZE])
-{
-	struct bpf_prog_info info = {0};
-	uint32_t size = sizeof(info);
-
-	if (program < 0 || bpf_obj_get_info_by_fd(program, &info, &size))
-		return false;
-	memcpy(tag, info.tag, BPF_TAG_SIZE);
-	return true;
-}
-
-/*
- * Is it this binary's program? Then it is left where it is: after an exchange nobody can tell since when the
- * device has been heard, and the silences of all peers would be counted from now on.
- */
-static bool is_ours(const struct apply *a, uint32_t program_id)
-{
-	uint8_t present[BPF_TAG_SIZE], ours[BPF_TAG_SIZE];
-	struct kphi_bpf *skeleton;
-	struct why w;
-	int fd = bpf_prog_get_fd_by_id(program_id);
-	bool same = tag_of(fd, present);
-
-	if (fd >= 0)
-		close(fd);
-	if (!same || load_over(&skeleton, a->pin, a->store->header, &w))
-		return false;
-	same = tag_of(load_xdp_fd(skeleton), ours) && !memcmp(present, ours, sizeof(ours));
-	load_free(skeleton);
-	return same;
-}
-
 /* --- devices --- */
 
 struct sought {
 	const struct config_device *device;
-	uint32_t program_id; /* 0: not attached */
+	struct attachment found; /* program_id 0: not attached */
 };
 
 /* Attached as the file wants it; of another mode it is attach_device()'s to complain. */
@@ -74,7 +36,7 @@ static int seek(const struct attachment *a, void *context)
 	if (!a->here || !a->alive || strcmp(a->device, s->device->name) != 0 ||
 	    (s->device->mode != ATTACH_AUTO && s->device->mode != a->mode))
 		return 0;
-	s->program_id = a->program_id;
+	s->found = *a;
 	return 1;
 }
 
@@ -83,9 +45,9 @@ static int attach_now(struct apply *a, const struct config_device *device, bool 
 	struct attachment result;
 	int err = attach_device(a->pin, a->store, device->name, device->mode, &result, w);
 
-	if (!err && is_new && result.mode == ATTACH_GENERIC && device->mode == ATTACH_AUTO)
-		apply_note(a, "%s: in generic mode, where beats are stamped later and less evenly: %s",
-			   device->name, w->text);
+	if (!err && is_new && *w->text)
+		apply_note(a, "%s: in %s mode, where beats are stamped later and less evenly: %s",
+			   device->name, attach_modes[result.mode], w->text);
 	return err;
 }
 
@@ -113,11 +75,13 @@ static int apply_device(struct apply *a, struct config_device *device, bool *exc
 	if (err < 0)
 		return err;
 	if (a->attacher)
-		return s.program_id ? 0 : attach_later(a, device, w);
-	if (s.program_id && (*exchanged || is_ours(a, s.program_id)))
+		return s.found.program_id ? 0 : attach_later(a, device, w);
+	/* This binary's program is left where it is: after an exchange nobody can tell since when the device
+	 * has been heard, and the silences of all peers would be counted from now on. */
+	if (s.found.program_id && (*exchanged || attach_is_current(a->pin, a->store, &s.found)))
 		return 0;
 	*exchanged = true;
-	return attach_now(a, device, !s.program_id, w);
+	return attach_now(a, device, !s.found.program_id, w);
 }
 
 static int apply_all_devices(struct apply *a, struct why *w)

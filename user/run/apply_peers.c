@@ -183,12 +183,29 @@ static int add_wanted(const struct plan *p, struct kphi_peer *fresh, struct why 
 	return err;
 }
 
+static int delete_replaced(const struct plan *p, struct why *w)
+{
+	struct kphi_slot *which = calloc((size_t)p->used + 1, sizeof(*which));
+	uint32_t count = 0;
+	int err = 0;
+
+	if (!which)
+		return why(w, -ENOMEM, "no memory to replace peers");
+	for (uint32_t i = 0; i < p->used; i++)
+		if (p->by_name[i].replaced)
+			which[count++] = (struct kphi_slot){p->by_name[i].slot, p->by_name[i].generation};
+	if (count)
+		err = control_delete_all(p->a->control, p->a->store, which, count, w);
+	free(which);
+	return err;
+}
+
 /* All that goes goes first, so that identities are free when they are wanted again. */
 static int execute(const struct plan *p, struct why *w)
 {
 	struct apply *a = p->a;
 	struct kphi_peer *fresh = calloc((size_t)p->wanted_count + 1, sizeof(*fresh));
-	int err = 0;
+	int err;
 
 	if (!fresh)
 		return why(w, -ENOMEM, "no memory for %u peers", p->wanted_count);
@@ -197,10 +214,7 @@ static int execute(const struct plan *p, struct why *w)
 		fresh[i] = a->config->peers[p->wanted[i]];
 		keep_mute(p, &fresh[i]);
 	}
-	for (uint32_t i = 0; !err && i < p->used; i++)
-		if (p->by_name[i].replaced)
-			err = control_delete(a->control, a->store, p->by_name[i].slot,
-					     p->by_name[i].generation, w);
+	err = delete_replaced(p, w);
 	err = err ? err : add_wanted(p, fresh, w);
 	free(fresh);
 	return err;

@@ -81,11 +81,10 @@ static int on_end(sd_event_source *source, int fd, uint32_t events, void *contex
 
 static int work_start(struct work *w, enum attach_mode mode, uint16_t port)
 {
-	static const char *const modes[] = {"auto", "native", "generic"};
 	char number[8];
 	char *argv[] = {(char *)"kphi", (char *)"--pin",  w->attacher->root,
 			(char *)"net",  (char *)"attach", (char *)"dev",
-			w->device,      (char *)"mode",   (char *)(uintptr_t)modes[mode],
+			w->device,      (char *)"mode",   (char *)(uintptr_t)attach_modes[mode],
 			(char *)"port", number,           NULL};
 	int null = -1;
 	pid_t pid;

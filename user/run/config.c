@@ -43,14 +43,13 @@ static int take_device_name(const struct check *c, const struct yaml_path *here,
 static int take_device(struct config *config, const struct check *c, const struct raw_device *raw,
 		       unsigned int index)
 {
-	static const char *const modes[] = {"auto", "native", "generic"}; /* enum attach_mode */
 	struct yaml_path here = yaml_index(yaml_key(top, "devices"), index);
 	struct config_device *d = &config->devices[index];
 	int mode = ATTACH_AUTO, err;
 
 	*d = (struct config_device){.port = KPHI_WIRE_PORT};
 	err = take_device_name(c, &here, raw->name, d);
-	err = err ? err : take_choice(c, &here, "mode", raw->mode, modes, 3, &mode);
+	err = err ? err : take_choice(c, &here, "mode", raw->mode, attach_modes, ATTACH_MODES, &mode);
 	err = err ? err : take_port(c, &here, "port", raw->port, &d->port);
 	for (unsigned int i = 0; !err && i < index; i++)
 		if (!strcmp(config->devices[i].name, d->name))
