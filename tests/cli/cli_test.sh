@@ -59,7 +59,7 @@ table << 'END'
 no object, no command, no such word
 2||an OBJECT is missing. `kphi help` lists them
 2|''|is unknown
-2|xyzzy show|'xyzzy' is unknown: choose peer, net, store, guard, doctor, beat, run, event, check or help
+2|xyzzy show|'xyzzy' is unknown: choose peer, net, store, guard, doctor, beat, run, event, check, trace or help
 2|pear show|did you mean peer?
 2|peer|peer: a command is missing. `kphi peer help` lists them
 2|peer list|peer: 'list' is unknown

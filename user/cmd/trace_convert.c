@@ -150,6 +150,10 @@ int trace_convert(struct kphi_cli *cli, struct args *args)
 	name_gaps(&f.options, from, &c);
 	if (c.has_peer && c.from != FORMAT_GAPS_US && c.from != FORMAT_GAPS_MS)
 		f.options.only = c.peer;
+	if (flow_check_rule(&f)) {
+		fail("%s: %s", args->where, f.why);
+		return KPHI_EXIT_USAGE;
+	}
 	if (flow_run(&f, (enum trace_format)c.from, (enum trace_format)c.to)) {
 		fail("%s", f.why);
 		exit = KPHI_EXIT_FAILED;

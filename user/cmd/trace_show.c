@@ -147,13 +147,12 @@ static void put_peer(struct out *o, const struct trace *t, const struct trace_pe
 /* How the file ends. */
 static const char *ending(const struct trace *t, char *text, size_t size)
 {
-	if (trace_ended(t))
-		return "whole";
-	if (!trace_torn(t))
-		return "not ended: the recorder is still at it, or was killed";
-	snprintf(text, size, "torn: the last %" PRIu64 " bytes are no whole block, and were dropped",
-		 trace_torn(t));
-	return text;
+	if (trace_torn(t)) {
+		snprintf(text, size, "torn: the last %" PRIu64 " bytes are no whole block, and were dropped",
+			 trace_torn(t));
+		return text;
+	}
+	return trace_ended(t) ? "whole" : "not ended: the recorder is still at it, or was killed";
 }
 
 static int say_summary(struct kphi_cli *cli, const char *path, const struct trace *t, const struct summary *s)
@@ -245,6 +244,8 @@ static void put_arrival(struct out *o, const struct trace *t, const struct kphi_
 	out_string(o, "at_s", "AT (s)", seconds(b->now_ns, trace_start(t)->monotonic_ns, text));
 	if (last_ns && b->now_ns >= last_ns)
 		out_duration(o, "interval_ns", "INTERVAL", b->now_ns - last_ns);
+	else
+		out_null(o, "interval_ns", "INTERVAL");
 	out_string(o, "type", "TYPE", type_name(b));
 	if (b->sequence_bits)
 		out_u64(o, "sequence", "SEQUENCE", b->sequence);

@@ -2,7 +2,6 @@
 #include "trace/flow.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,13 +112,9 @@ static int pass_all(struct flow *f, struct trace *t)
 
 int flow_from_trace(struct flow *f)
 {
-	int fd = strcmp(f->from, "-") ? open(f->from, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
-	struct trace *t;
+	struct trace *t = trace_open(f->from, f->why, sizeof(f->why));
 	int err;
 
-	if (fd < 0)
-		return flow_wrong(f, -errno, f->from, "cannot be read: %s", strerror(errno));
-	t = trace_open_fd(fd, f->from, f->why, sizeof(f->why));
 	if (!t)
 		return -EBADMSG;
 	err = pass_all(f, t);
@@ -167,7 +162,9 @@ static int check_something(struct flow *f)
 	if (f->arrivals > f->left_out)
 		return 0;
 	if (f->arrivals)
-		return flow_wrong(f, -ENODATA, f->from, "none of its %llu arrivals can be written so",
+		return flow_wrong(f, -ENODATA, f->from,
+				  "none of its %llu arrivals is a native beat, and only those can be written "
+				  "as packets",
 				  (unsigned long long)f->arrivals);
 	if (f->options.only)
 		return flow_wrong(f, -ENODATA, f->from, "there is no arrival of a peer " QUOTED,

@@ -75,6 +75,9 @@ int format_guess(const char *path, char *why, size_t size);
 /* By name alone. -EINVAL with a sentence if it does not tell. */
 int format_of_name(const char *path, char *why, size_t size);
 
+/* Are the words of f->options.rule a rule? 0, or -EINVAL with a sentence in f->why. */
+int flow_check_rule(struct flow *f);
+
 /*
  * Everything from f->from to f->to, which must not be there yet; "-" is standard input, or output. 0, or a
  * negative errno with a sentence in f->why; what was begun is then removed.

@@ -159,6 +159,13 @@ static int add_chosen(struct flow *f, struct capture *c)
 	return err;
 }
 
+int flow_check_rule(struct flow *f)
+{
+	struct capture c = {.kinds_count = 0};
+
+	return rule_is_written(&f->options.rule) ? add_chosen(f, &c) : 0;
+}
+
 /* --- whose is it --- */
 
 /* A packet, parsed, and what became of it. */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BUFFER (256U << 10)
+#define BUFFER (64U << 10)
 
 struct input *input_open(struct flow *f)
 {

@@ -141,10 +141,11 @@ struct trace *trace_open_fd(int fd, const char *name, char *why, size_t size)
 
 struct trace *trace_open(const char *path, char *why, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool standard = !strcmp(path, "-");
+	int fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd >= 0)
-		return trace_open_fd(fd, path, why, size);
+		return trace_open_fd(fd, standard ? "standard input" : path, why, size);
 	refuse(-errno, why, size, "%s: cannot be read: %s", path, strerror(errno));
 	return NULL;
 }

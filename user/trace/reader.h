@@ -15,7 +15,8 @@
 
 struct trace; /* opened for reading */
 
-/* NULL after a sentence in `why`. A pipe will do. `path` has to outlive it, for sentences. */
+/* NULL after a sentence in `why`. A pipe will do; "-" is standard input. `path` has to outlive it, for
+ * sentences. */
 struct trace *trace_open(const char *path, char *why, size_t size);
 
 /* The same from a descriptor, which is closed with it (and if it fails). `name` has to outlive it. */
