@@ -79,6 +79,7 @@ double libm_normal(double z);
 void bench_packets(void);
 void bench_phi(void);
 void bench_scan(void);
+void bench_replay(void);
 void bench_verdict_lateness(void);
 void bench_run_cpu(void);
 

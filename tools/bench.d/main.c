@@ -21,6 +21,7 @@ static const struct {
 	{"packets", bench_packets}, /* in XDP */
 	{"phi", bench_phi}, /* against libm */
 	{"scan", bench_scan}, /* from the store to phi */
+	{"replay", bench_replay}, /* from recorded arrivals to verdicts */
 	{"verdict_lateness", bench_verdict_lateness}, /* of `kphi run` */
 	{"run_cpu", bench_run_cpu}, /* its CPU time */
 };

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <errno.h>
+
+#include "replay/replay.h"
+
+/* From here on a threshold lies at z >= 0: at the mean, phi is log10(2) = 0.30103, by the normal model and by
+ * Akka's. */
+#define PHI_AT_MEAN (Q32_ONE * 31 / 100)
+
+static struct replay_group *add_group(struct replay_plan *plan, uint32_t n)
+{
+	struct replay_group *g = &plan->group[plan->groups];
+
+	if (plan->groups == REPLAY_GROUPS_MAX || n > REPLAY_CONTENDERS_MAX - plan->contenders)
+		return NULL;
+	*g = (struct replay_group){.first = plan->contenders, .n = n};
+	plan->groups++;
+	plan->contenders += n;
+	return g;
+}
+
+int replay_plan_model(struct replay_plan *plan, int model, const q32_t *thresholds, uint32_t n)
+{
+	struct replay_group *g = add_group(plan, n);
+
+	if (!g)
+		return -ENOSPC;
+	g->model = model;
+	g->hastiest = g->first;
+	for (uint32_t i = 0; i < n; i++) {
+		plan->parameter[g->first + i] = (double)thresholds[i] / (double)Q32_ONE;
+		threshold_prepare(&plan->threshold[g->first + i], thresholds[i]);
+		if (thresholds[i] < plan->threshold[g->hastiest].phi)
+			g->hastiest = g->first + i;
+	}
+	g->above_mean = plan->threshold[g->hastiest].phi >= PHI_AT_MEAN;
+	return 0;
+}
+
+int replay_plan_detector(struct replay_plan *plan, const struct detector *detector, const double *parameters,
+			 uint32_t n)
+{
+	struct replay_group *g = add_group(plan, n);
+
+	if (!g)
+		return -ENOSPC;
+	plan->yardsticks = true;
+	g->detector = detector;
+	for (uint32_t i = 0; i < n; i++)
+		plan->parameter[g->first + i] = parameters[i];
+	return 0;
+}
+
+const struct replay_group *replay_plan_group(const struct replay_plan *plan, uint32_t contender)
+{
+	const struct replay_group *g = plan->group;
+
+	while (contender >= g->first + g->n)
+		g++;
+	return g;
+}

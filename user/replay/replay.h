@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Replay: a stream of recorded arrivals through the very code that runs live, kphi_record_take() for what a
+ * message does to a peer's record and core/models.h for the silence at which each threshold would be
+ * reached. A beat that came later than that ends a mistake.
+ *
+ * One pass judges any number of contenders: kphi's models at several thresholds, yardsticks at several
+ * parameters. Memory is bounded by the peers times the contenders; nothing is allocated for an arrival.
+ *
+ * All contenders judge the same intervals: those between two arrivals of one life whose sender is up, as soon
+ * as its interval is known. What ends in a restart, a handover or a goodbye said before is nobody's mistake.
+ * Holds are the daemon's and not replayed; but stalls of the recording host are taken off the silence, as
+ * they are live, for the yardsticks too. An outage that looks like a silence counts as one: a trace does not
+ * say who was dead.
+ */
+#ifndef KPHI_REPLAY_REPLAY_H
+#define KPHI_REPLAY_REPLAY_H
+
+#include <kphi/record.h>
+#include <stdbool.h>
+
+#include "core/models.h"
+#include "replay/detector.h"
+#include "replay/tally.h"
+
+#define REPLAY_CONTENDERS_MAX 1024
+#define REPLAY_GROUPS_MAX     64
+#define REPLAY_OWN_MODEL      (-1) /* each peer is judged by the model it was given */
+
+#define REPLAY_CRASHES_DEFAULT 1000
+
+/* Contenders that differ only in their parameter. */
+struct replay_group {
+	const struct detector *detector; /* NULL: a model of kphi's */
+	int model; /* enum kphi_model, or REPLAY_OWN_MODEL */
+	uint32_t first, n; /* which contenders they are */
+	uint32_t hastiest; /* of a model: the contender with the lowest threshold */
+	bool above_mean; /* of a model: no threshold is within reach before the mean */
+};
+
+/* Who is to be compared. Zeroed but for the settings, then filled by the functions below. */
+struct replay_plan {
+	uint32_t window; /* intervals a peer's window holds */
+	uint32_t crashes; /* injected into each peer's stream, or fewer if it has no more intervals */
+	uint64_t seed; /* of the crashes */
+	bool yardsticks; /* there are detectors among the groups */
+	uint32_t groups, contenders;
+	struct replay_group group[REPLAY_GROUPS_MAX];
+	double parameter[REPLAY_CONTENDERS_MAX]; /* phi, or the detector's */
+	struct threshold threshold[REPLAY_CONTENDERS_MAX]; /* of models */
+};
+
+/* 0, or -ENOSPC if the plan is full. */
+int replay_plan_model(struct replay_plan *plan, int model, const q32_t *thresholds, uint32_t n);
+int replay_plan_detector(struct replay_plan *plan, const struct detector *detector, const double *parameters,
+			 uint32_t n);
+
+/* The group that a contender belongs to. */
+const struct replay_group *replay_plan_group(const struct replay_plan *plan, uint32_t contender);
+
+/* Where arrivals come from. Peers are numbered from 0; `settings` and `lost` are asked during next() only. */
+struct replay_source {
+	int (*next)(void *context, uint32_t *peer, struct kphi_beat *beat); /* 1; 0: the end; or -errno */
+	const struct kphi_peer *(*settings)(void *context, uint32_t peer); /* of one that next() has named */
+	uint64_t (*lost)(void *context); /* arrivals missing from the stream so far; NULL: none ever */
+	void *context;
+};
+
+struct replay;
+
+/* `plan` must outlive it. NULL: no memory. */
+struct replay *replay_new(const struct replay_plan *plan);
+void replay_free(struct replay *r);
+
+/*
+ * Takes up to `most` arrivals: 1 if there are more, 0 at the end, -ENOMEM, -EINVAL for a peer without
+ * settings, or what next() returned.
+ */
+int replay_run(struct replay *r, const struct replay_source *source, uint64_t most);
+
+uint64_t replay_arrivals(const struct replay *r); /* messages taken, whatever they counted as */
+
+/* Peers are 0 .. replay_peers() - 1; not all of them need have been heard. */
+uint32_t replay_peers(const struct replay *r);
+bool replay_heard(const struct replay *r, uint32_t peer);
+const struct kphi_peer *replay_settings(const struct replay *r, uint32_t peer);
+const struct kphi_record *replay_record(const struct replay *r, uint32_t peer);
+const uint64_t *replay_ring(const struct replay *r, uint32_t peer);
+
+/* Of one heard peer, or of all together, each crashing as often as the others. 0 or -ENOMEM. */
+int replay_qos(const struct replay *r, uint32_t peer, uint32_t contender, struct qos *q);
+int replay_qos_all(const struct replay *r, uint32_t contender, struct qos *q);
+
+#endif

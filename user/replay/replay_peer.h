@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What replay keeps of a peer. Only replay's own files include this. */
+#ifndef KPHI_REPLAY_PEER_H
+#define KPHI_REPLAY_PEER_H
+
+#include "replay/crashes.h"
+#include "replay/replay.h"
+
+struct replay_peer {
+	struct kphi_peer settings; /* its model changes with who judges */
+	uint8_t own_model;
+	bool open; /* the present silence is judged */
+	bool mistaken; /* a contender may still be in a mistake */
+	struct kphi_record record;
+	uint64_t lost; /* of the source, at the last arrival */
+	uint64_t intervals, alive_ns;
+	struct crashes crashes;
+	uint64_t *ring;
+	struct tally *tallies; /* a contender each */
+	uint64_t *detections; /* T_D: a row for each crash, of all contenders */
+	unsigned char *states; /* of the yardsticks, a group after the other */
+};
+
+struct replay {
+	const struct replay_plan *plan;
+	uint32_t peers;
+	struct replay_peer **peer; /* NULL: not heard */
+	uint64_t arrivals;
+	uint64_t *stalled; /* by CPU: the latest stalled_total_ns it showed */
+};
+
+/* The yardsticks of a peer: a first arrival, or one more. */
+void replay_states_begin(const struct replay *r, struct replay_peer *p);
+void replay_states_arrive(const struct replay *r, struct replay_peer *p, const struct detector_arrival *a);
+
+/* What they grant from here on, into the tallies. */
+void replay_states_judge(const struct replay *r, struct replay_peer *p);
+
+/* The peer of this number, made at its first arrival; NULL: no memory. */
+struct replay_peer *replay_peer_new(struct replay *r, uint32_t number, const struct kphi_peer *settings);
+
+#endif

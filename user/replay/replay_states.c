@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The yardsticks of a peer: one state a detector, or one a parameter if that decides what is learned. */
+#include <stdlib.h>
+
+#include "replay/replay_peer.h"
+
+#define ALIGNMENT 16
+
+/* By the time of the first arrival the detectors' settings are what the normal model would go by. */
+static struct detector_settings settings_of(const struct replay *r, struct replay_peer *p)
+{
+	p->settings.model = KPHI_MODEL_NORMAL;
+	return (struct detector_settings){
+		.window = r->plan->window,
+		.interval_ns = p->record.window.interval_ns,
+		.min_std_ns = effective_min_std_ns(&p->record.window, &p->settings),
+		.pause_ns = effective_pause_ns(&p->record.window, &p->settings),
+	};
+}
+
+static uint32_t states_of(const struct replay_group *g)
+{
+	return g->detector->learns_by_verdict ? g->n : 1;
+}
+
+static size_t state_size(const struct replay_plan *plan, const struct replay_group *g)
+{
+	struct detector_settings settings = {.window = plan->window};
+
+	return (g->detector->size(&settings) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static size_t states_size(const struct replay_plan *plan)
+{
+	size_t size = 0;
+
+	for (uint32_t i = 0; i < plan->groups; i++)
+		if (plan->group[i].detector)
+			size += states_of(&plan->group[i]) * state_size(plan, &plan->group[i]);
+	return size;
+}
+
+/* Runs `statement` for each state there is: of detector d, at `state`, with the parameter of contender c. */
+#define FOR_EACH_STATE(r, p, statement)                                                                      \
+	do {                                                                                                 \
+		unsigned char *state = (p)->states;                                                          \
+                                                                                                             \
+		for (uint32_t g_ = 0; g_ < (r)->plan->groups; g_++) {                                        \
+			const struct replay_group *g = &(r)->plan->group[g_];                                \
+			const struct detector *d = g->detector;                                              \
+			size_t size = d ? state_size((r)->plan, g) : 0;                                      \
+                                                                                                             \
+			for (uint32_t c = g->first; d && c < g->first + states_of(g); c++, state += size) {  \
+				statement;                                                                   \
+			}                                                                                    \
+		}                                                                                            \
+	} while (0)
+
+void replay_states_begin(const struct replay *r, struct replay_peer *p)
+{
+	struct detector_settings settings = settings_of(r, p);
+
+	FOR_EACH_STATE(r, p, d->init(state, &settings));
+}
+
+void replay_states_arrive(const struct replay *r, struct replay_peer *p, const struct detector_arrival *a)
+{
+	FOR_EACH_STATE(r, p, d->arrive(state, a, r->plan->parameter[c]));
+}
+
+/* Whole nanoseconds, the first at which the deadline has passed. */
+static uint64_t whole_ns(double ns)
+{
+	if (!(ns > 0))
+		return 0;
+	return ns < 0x1p63 ? (uint64_t)ns + ((double)(uint64_t)ns < ns) : UINT64_MAX;
+}
+
+static void judge(const struct replay_plan *plan, struct replay_peer *p, const struct replay_group *g,
+		  const unsigned char *state, uint32_t from, uint32_t n)
+{
+	for (uint32_t i = from; i < from + n; i++)
+		p->tallies[i].deadline_ns = whole_ns(g->detector->deadline(state, plan->parameter[i]));
+}
+
+void replay_states_judge(const struct replay *r, struct replay_peer *p)
+{
+	FOR_EACH_STATE(r, p, judge(r->plan, p, g, state, c, d->learns_by_verdict ? 1 : g->n));
+}
+
+/* --- memory */
+
+static bool make_room(struct replay *r, uint32_t number)
+{
+	uint32_t peers = number + 1;
+	struct replay_peer **grown;
+
+	if (number < r->peers)
+		return true;
+	if (!peers)
+		return false;
+	grown = realloc(r->peer, peers * sizeof(void *));
+	if (!grown)
+		return false;
+	r->peer = grown;
+	while (r->peers < peers)
+		r->peer[r->peers++] = NULL;
+	return true;
+}
+
+/* One piece of memory: the peer, its tallies, its detections, its ring, its yardsticks. */
+static struct replay_peer *allocate(const struct replay_plan *plan)
+{
+	size_t tallies = plan->contenders * sizeof(struct tally);
+	size_t detections = (size_t)plan->contenders * plan->crashes * sizeof(uint64_t);
+	size_t head = (sizeof(struct replay_peer) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	size_t states = states_size(plan), ring = plan->window * sizeof(uint64_t);
+	unsigned char *memory = calloc(1, head + states + tallies + detections + ring);
+	struct replay_peer *p = (void *)memory;
+
+	if (!p)
+		return NULL;
+	p->states = memory + head;
+	p->tallies = (void *)(p->states + states);
+	p->detections = (void *)((unsigned char *)p->tallies + tallies);
+	p->ring = (void *)((unsigned char *)p->detections + detections);
+	return p;
+}
+
+struct replay_peer *replay_peer_new(struct replay *r, uint32_t number, const struct kphi_peer *settings)
+{
+	struct replay_peer *p = make_room(r, number) ? allocate(r->plan) : NULL;
+
+	if (!p)
+		return NULL;
+	p->settings = *settings;
+	p->own_model = settings->model;
+	p->record.state = KPHI_WAITING;
+	kphi_window_begin(&p->record.window, settings);
+	crashes_begin(&p->crashes, r->plan->crashes, r->plan->seed ^ (number + 1ULL) * 0xd1342543de82ef95U);
+	r->peer[number] = p;
+	return p;
+}
