@@ -132,6 +132,9 @@ if [ -r "$OWN/bfd-frr-50ms.pcap" ]; then
 		'["beat",3,50000]'
 	is "only of one sender" "$(json '[.peers, .arrivals, .foreign]' convert "$OWN/bfd-frr-50ms.pcap" one.trace proto bfd source 10.78.0.1)" \
 		'[1,400,400]'
+	head -c 1000 "$OWN/bfd-frr-50ms.pcap" > cut.pcap
+	is "one that was cut off" "$(json '[.cut_off, .arrivals > 5, (.cut_off_because | test("truncated"))]' convert cut.pcap cut.trace)" \
+		'[true,true,true]'
 	refused "none of a port" 1 "none of its 800 packets is a beat of a kind that was asked for" \
 		convert "$OWN/bfd-frr-50ms.pcap" none.trace port 7
 	refused "no such source" 2 "source: " convert "$OWN/bfd-frr-50ms.pcap" none.trace proto bfd source nobody

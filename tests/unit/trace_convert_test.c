@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <pcap/pcap.h>
 #include <zlib.h>
@@ -663,6 +664,41 @@ static void a_real_capture(void **state)
 	assert_counted(e);
 }
 
+/* Captures of others, some of which crashed somebody's parser: whatever comes of them, no harm does. */
+static void captures_of_others(void **state)
+{
+	static const struct rule_text rules[] = {
+		{{0}, {0}},
+		{{[RULE_PROTO] = "udp"}, {0}},
+		{{[RULE_PROTO] = "udp", [RULE_SEQUENCE] = "4:32", [RULE_LEAVE] = "0:00"}, {0}},
+		{{[RULE_PROTO] = "ip", [RULE_PROTOCOL] = "1"}, {0}},
+		{{[RULE_PROTO] = "vrrp"}, {0}},
+		{{[RULE_PROTO] = "bfd"}, {0}},
+	};
+	uint64_t read = 0;
+	glob_t found;
+
+	(void)state;
+	glob("../shared/pcap/public/*.pcap*", 0, NULL, &found);
+	glob("../shared/pcap/public/*/*", GLOB_APPEND, NULL, &found);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		for (size_t k = 0; k < sizeof(rules) / sizeof(*rules); k++) {
+			struct flow f = {.from = found.gl_pathv[i], .options.rule = rules[k]};
+
+			run(&f, FORMAT_PCAP);
+			read += f.arrivals;
+			flow_free(&f);
+		}
+	}
+	if (!found.gl_pathc) {
+		print_message("there are no captures in ../shared/pcap/public\n");
+		globfree(&found);
+		skip();
+	}
+	assert_true(read > 0);
+	globfree(&found);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -680,6 +716,7 @@ int main(void)
 		cmocka_unit_test(captures_cut_off_anywhere),
 		cmocka_unit_test(captures_with_bits_flipped),
 		cmocka_unit_test(text_of_noise),
+		cmocka_unit_test(captures_of_others),
 	};
 	const size_t n = sizeof(captures) / sizeof(*captures);
 	struct CMUnitTest *real = calloc(n, sizeof(*real));

@@ -107,12 +107,13 @@ static inline bool same_beat(const struct kphi_beat *a, const struct kphi_beat *
 /* Any bits at all. */
 static inline struct kphi_beat any_beat(uint64_t *random)
 {
+	uint64_t words[sizeof(struct kphi_beat) / sizeof(uint64_t)];
 	struct kphi_beat b;
-	uint64_t *word = (uint64_t *)&b;
 
-	_Static_assert(sizeof(b) % sizeof(*word) == 0, "a beat is whole words");
-	for (size_t i = 0; i < sizeof(b) / sizeof(*word); i++)
-		word[i] = random_magnitude(random, 64);
+	_Static_assert(sizeof(b) == sizeof(words), "a beat is whole words");
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		words[i] = random_magnitude(random, 64);
+	memcpy(&b, words, sizeof(b));
 	return b;
 }
 

@@ -122,6 +122,8 @@ static int say(struct kphi_cli *cli, const struct flow *f, const struct convert 
 	}
 	out_u64(o, "lost", f->lost ? "lost by the recorder" : NULL, f->lost);
 	out_bool(o, "cut_off", f->cut_off ? "cut off" : NULL, f->cut_off);
+	if (f->cut_off && is_capture(c->from))
+		out_string(o, "cut_off_because", "because", f->why);
 	out_u64(o, "torn_bytes", f->torn ? "bytes of a torn tail, dropped" : NULL, f->torn);
 	if (!stat(f->to, &file) && S_ISREG(file.st_mode)) {
 		out_bytes(o, "bytes", "size", (uint64_t)file.st_size);

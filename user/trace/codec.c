@@ -221,12 +221,11 @@ static void says(const struct kphi_beat *b, uint64_t word[2])
 {
 	if (b->decoder == KPHI_DECODER_BFD) {
 		word[0] = (uint64_t)b->bfd.desired_tx_us << 32 | b->bfd.discriminator;
-		word[1] = (uint64_t)b->bfd.flags << 56 | (uint64_t)b->bfd.multiplier << 48 |
-			  (uint64_t)b->bfd.diagnostic << 40 | (uint64_t)b->bfd.state << 32 |
-			  b->bfd.required_rx_us;
+		word[1] = (uint64_t)b->bfd.required_rx_us << 32 | (uint32_t)b->bfd.state << 24 |
+			  (uint32_t)b->bfd.diagnostic << 16 | (uint32_t)b->bfd.multiplier << 8 | b->bfd.flags;
 	} else if (b->native) {
 		word[0] = b->cluster_version;
-		word[1] = (uint64_t)b->available_capacity << 32 | b->load_average;
+		word[1] = (uint64_t)b->load_average << 32 | b->available_capacity;
 	} else {
 		word[0] = load64((const uint8_t *)&b->speaker[0]);
 		word[1] = load64((const uint8_t *)&b->speaker[1]);
@@ -238,15 +237,15 @@ static void set_says(struct kphi_beat *b, const uint64_t word[2])
 	if (b->decoder == KPHI_DECODER_BFD) {
 		b->bfd.discriminator = (uint32_t)word[0];
 		b->bfd.desired_tx_us = (uint32_t)(word[0] >> 32);
-		b->bfd.required_rx_us = (uint32_t)word[1];
-		b->bfd.state = (uint8_t)(word[1] >> 32);
-		b->bfd.diagnostic = (uint8_t)(word[1] >> 40);
-		b->bfd.multiplier = (uint8_t)(word[1] >> 48);
-		b->bfd.flags = (uint8_t)(word[1] >> 56);
+		b->bfd.flags = (uint8_t)word[1];
+		b->bfd.multiplier = (uint8_t)(word[1] >> 8);
+		b->bfd.diagnostic = (uint8_t)(word[1] >> 16);
+		b->bfd.state = (uint8_t)(word[1] >> 24);
+		b->bfd.required_rx_us = (uint32_t)(word[1] >> 32);
 	} else if (b->native) {
 		b->cluster_version = word[0];
-		b->load_average = (uint32_t)word[1];
-		b->available_capacity = (uint32_t)(word[1] >> 32);
+		b->available_capacity = (uint32_t)word[1];
+		b->load_average = (uint32_t)(word[1] >> 32);
 	} else {
 		store64((uint8_t *)&b->speaker[0], word[0]);
 		store64((uint8_t *)&b->speaker[1], word[1]);
@@ -295,19 +294,18 @@ static uint8_t *put_afresh(uint8_t *to, const struct kphi_beat *b)
 	return codec_put_varint(to, b->local_rx_ns);
 }
 
-static uint8_t *put_says(uint8_t *to, unsigned int bits, const struct kphi_beat *b, struct kphi_beat was)
+static uint8_t *put_says(uint8_t *to, unsigned int bits, const struct kphi_beat *b,
+			 const struct kphi_beat *was)
 {
 	uint64_t word[2], old[2] = {0, 0};
 
 	says(b, word);
 	if (!(bits & TRACE_AFRESH))
-		says(&was, old);
+		says(was, old);
 	if (bits & TRACE_SAYS_FIRST)
 		to = codec_put_varint(to, word[0] ^ old[0]);
-	if (bits & TRACE_SAYS_SECOND) {
-		to = codec_put_varint(to, (uint32_t)(word[1] ^ old[1]));
-		to = codec_put_varint(to, (word[1] ^ old[1]) >> 32);
-	}
+	if (bits & TRACE_SAYS_SECOND)
+		to = codec_put_varint(to, word[1] ^ old[1]);
 	return to;
 }
 
@@ -329,7 +327,7 @@ static uint8_t *put_changes(uint8_t *to, unsigned int bits, const struct kphi_be
 		to = put_zigzag(to, b->stall_length_ns, s->length_ns);
 	}
 	if (bits & (TRACE_SAYS_FIRST | TRACE_SAYS_SECOND))
-		to = put_says(to, bits, b, *was);
+		to = put_says(to, bits, b, was);
 	if (bits & TRACE_TYPE) {
 		*to++ = b->type;
 		*to++ = b->flags;
@@ -394,17 +392,15 @@ static bool get_afresh(const uint8_t **at, struct kphi_beat *b)
 
 static bool get_says(const uint8_t **at, unsigned int bits, struct kphi_beat *b)
 {
-	uint64_t word[2] = {0, 0}, first = 0;
-	uint32_t lower = 0, upper = 0;
+	uint64_t word[2] = {0, 0}, first = 0, second = 0;
 
 	if (!(bits & TRACE_AFRESH))
 		says(b, word);
-	if (bits & TRACE_SAYS_FIRST && !codec_get_varint(at, &first))
-		return false;
-	if (bits & TRACE_SAYS_SECOND && (!get_varint32(at, &lower) || !get_varint32(at, &upper)))
+	if ((bits & TRACE_SAYS_FIRST && !codec_get_varint(at, &first)) ||
+	    (bits & TRACE_SAYS_SECOND && !codec_get_varint(at, &second)))
 		return false;
 	word[0] ^= first;
-	word[1] ^= (uint64_t)upper << 32 | lower;
+	word[1] ^= second;
 	set_says(b, word);
 	return true;
 }

@@ -62,7 +62,7 @@ struct flow {
 	uint64_t refused; /* captures: packets that are nearly beats: too short, of a wrong TTL, ... */
 	uint64_t foreign; /* captures: packets of no peer */
 	uint64_t lost, torn;
-	bool cut_off; /* the source has no end */
+	bool cut_off; /* the source has no end; of captures, f->why says what is there instead */
 	struct progress progress;
 	char why[WHY_SIZE];
 };

@@ -91,9 +91,9 @@ enum trace_change {
 	TRACE_CPU = 1 << 2, /* u16 cpu; comes first, because stalls are expected by it */
 	TRACE_SAYS_FIRST = 1 << 3, /* xor: cluster_version; or of BFD desired_tx_us << 32 | discriminator; or
 				      speaker[0] */
-	TRACE_SAYS_SECOND = 1 << 4, /* xor of the lower, then of the upper half: available_capacity << 32 |
-				       load_average; or of BFD flags << 56 | multiplier << 48 | diagnostic
-				       << 40 | state << 32 | required_rx_us; or speaker[1] */
+	TRACE_SAYS_SECOND = 1 << 4, /* xor: load_average << 32 | available_capacity; or of BFD required_rx_us
+				       << 32 | state << 24 | diagnostic << 16 | multiplier << 8 | flags; or
+				       speaker[1] */
 	TRACE_TYPE = 1 << 5, /* u8 type, flags */
 	TRACE_EPOCH = 1 << 6, /* zz epoch, epoch_limit */
 	TRACE_AFRESH = 1 << 7, /* comes first of all: u8 native, sequence_bits, decoder, any_source, varint

@@ -425,13 +425,12 @@ static int take_packets(struct flow *f, struct capture *c)
 		if (n % STRIDE == 0)
 			progress_at(&f->progress, input_taken(c->in));
 	}
+	if (err || got != PCAP_ERROR)
+		return err;
 	/* A capture that was cut off within a packet is as good as one that was cut off behind it. */
-	if (!err && got == PCAP_ERROR) {
-		f->cut_off = true;
-		if (!f->arrivals)
-			return flow_wrong(f, -EBADMSG, f->from, "%s", pcap_geterr(c->pcap));
-	}
-	return err;
+	flow_wrong(f, -EBADMSG, f->from, "%s", pcap_geterr(c->pcap));
+	f->cut_off = true;
+	return f->arrivals ? 0 : -EBADMSG;
 }
 
 static int open_capture(struct flow *f, struct capture *c)

@@ -29,7 +29,9 @@ static int trace_peer_add(struct flow *f, uint32_t number, const struct trace_pe
 {
 	int64_t got = trace_add_peer(f->sink, peer);
 
-	(void)number;
+	if (got == -ENOSPC && number >= KPHI_PEERS_MAX)
+		return flow_wrong(f, -ENOSPC, f->from, "more than %u peers do not fit a trace",
+				  KPHI_PEERS_MAX);
 	return got < 0 ? sink_failed(f, (int)got) : 0;
 }
 
