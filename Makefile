@@ -41,7 +41,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/
 PROG_TESTS := $(patsubst tests/prog/%.c,$(B)/tests/prog/%,$(wildcard tests/prog/*_test.c))
 TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c)) $(B)/tools/bench
 
-.PHONY: all tests tools setup demo check bench lint format install uninstall clean
+.PHONY: FORCE all tests tools setup demo check bench lint format install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
