@@ -175,6 +175,13 @@ static __always_inline int control_configure(const struct kphi_control *q, struc
 	return gone ? KPHI_CONTROL_GONE : KPHI_CONTROL_OK;
 }
 
+/* Who records has to say so again and again: it ends by itself with him. */
+static __always_inline int control_record(const struct kphi_control *q)
+{
+	ports.record_until_ns = q->until_ns;
+	return KPHI_CONTROL_OK;
+}
+
 /* One request a CPU: q->slot is the CPU. */
 static __always_inline int control_stop_tick(const struct kphi_control *q)
 {
@@ -190,6 +197,8 @@ static __always_inline int control(const struct kphi_control *q)
 		control_port(q->port, KPHI_PORT_NATIVE, q->op == KPHI_CONTROL_LISTEN);
 		return KPHI_CONTROL_OK;
 	}
+	if (q->op == KPHI_CONTROL_RECORD)
+		return control_record(q);
 	if (q->op == KPHI_CONTROL_STOP_TICK)
 		return control_stop_tick(q);
 	if (place_find(&p, q->slot))

@@ -56,7 +56,7 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, KPHI_PEERS_DEFAULT);
 	__uint(key_size, sizeof(uint32_t));
-	__uint(value_size, KPHI_WINDOW_DEFAULT * sizeof(uint64_t));
+	__uint(value_size, KPHI_RING_SIZE(KPHI_WINDOW_DEFAULT) * sizeof(uint64_t));
 } windows SEC(".maps");
 
 struct {
@@ -105,6 +105,11 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, KPHI_HINTS_BYTES);
 } hints SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, KPHI_ARRIVALS_BYTES);
+} arrivals SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

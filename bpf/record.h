@@ -53,6 +53,21 @@ static __always_inline void record_hint(uint32_t slot, uint32_t generation)
 	bpf_ringbuf_output(&hints, &hint, sizeof(hint), 0);
 }
 
+/* For who records arrivals: the message as it is before it is folded in. */
+static __always_inline void record_arrival(const struct kphi_beat *b, uint32_t slot, uint32_t generation)
+{
+	struct kphi_arrival *a = bpf_ringbuf_reserve(&arrivals, sizeof(*a), 0);
+
+	if (!a) {
+		count(b->cpu, KPHI_COUNT_unrecorded);
+		return;
+	}
+	a->slot = slot;
+	a->generation = generation;
+	a->beat = *b;
+	bpf_ringbuf_submit(a, 0);
+}
+
 /* What such a listener has to hear of at once when it changes. */
 static __always_inline uint32_t record_face(const struct kphi_record *r)
 {
@@ -77,6 +92,9 @@ static __always_inline int record_beat(struct kphi_beat *b, uint32_t slot, uint3
 	if (p.record->window.interval_ns > t->longest_ns)
 		t->longest_ns = p.record->window.interval_ns;
 	b->epoch_limit = record_epoch_limit(p.record, b->epoch);
+
+	if (b->now_ns < ports.record_until_ns)
+		record_arrival(b, slot, generation);
 
 	bpf_spin_lock(&p.lock->lock);
 	if (p.record->generation == generation && p.record->state != KPHI_FREE) {

@@ -49,7 +49,8 @@
 	X(stamp_inverted, "beats stamped before the record's last one by another CPU")                       \
 	X(unlearned, "intervals not learned because this host had stalled")                                  \
 	X(handover, "new speakers of a rule that names none")                                                \
-	X(renegotiated, "BFD intervals that changed: a new window")
+	X(renegotiated, "BFD intervals that changed: a new window")                                          \
+	X(unrecorded, "arrivals that came too fast for who records them")
 
 enum kphi_counter {
 #define X(name, help) KPHI_COUNT_##name,

@@ -8,7 +8,7 @@
  *   peers     peers, mmap     struct kphi_peer: what was configured   control program, under `locks`
  *   rules     peers, mmap     struct kphi_rule: how it is recognised  control program, under `locks`
  *   records   peers, mmap     struct kphi_record: what was heard      packets and control, under `locks`
- *   windows   peers, mmap     uint64_t[window]: ring of intervals     packets and control, under `locks`
+ *   windows   peers, mmap     uint64_t[window + 8]: ring of intervals packets and control, under `locks`
  *   locks     peers           struct kphi_lock                        packets and control
  *   ids       peers, a hash   struct kphi_id -> struct kphi_slot      control program
  *   ports     1, a global     struct kphi_ports                       control program
@@ -132,6 +132,8 @@ enum kphi_model {
 	KPHI_MODEL_NORMAL = 0,
 	KPHI_MODEL_AKKA = 1,
 	KPHI_MODEL_EXPONENTIAL = 2,
+	KPHI_MODEL_LOSS = 3,
+	KPHI_MODEL_EMPIRICAL = 4,
 	KPHI_MODELS,
 };
 
@@ -158,17 +160,44 @@ struct kphi_peer {
 	char mute_reason[48];
 };
 
+/*
+ * A ring entry: an interval in nanoseconds, and above it how many steps of the sequence it spans. 1: nothing
+ * was lost in it; 0: it is not known.
+ */
+#define KPHI_RING_STEPS_SHIFT 48
+#define KPHI_RING_NS          ((1ULL << KPHI_RING_STEPS_SHIFT) - 1)
+#define KPHI_STEPS_MAX        0xffff
+
+/* Entries of a peer's ring for a window of so many intervals: behind them the capped ones of the present run.
+ */
+#define KPHI_RING_SIZE(window) ((window) + KPHI_RETUNE_RUN)
+
+#define KPHI_LOSS_MEMORY      4096 /* intervals after which what was lost counts half, and ... */
+#define KPHI_LOSS_MEMORY_LONG 65536 /* ... for the long memory */
+
+/* What is lost on the way, with memories that fade: losses are too rare to be learned from one window. */
+struct kphi_losses {
+	uint32_t beats; /* intervals whose steps are known */
+	uint32_t runs; /* of those, the ones in which beats were lost */
+	uint32_t lost; /* beats lost in them, together */
+	uint32_t lost_long; /* beats lost, in the long memory, and ... */
+	uint32_t beats_long; /* ... intervals since it last faded */
+	uint32_t reserved;
+};
+
 /* The last W intervals of one life. The ring itself is the peer's element of `windows`. */
 struct kphi_window {
 	uint32_t n; /* intervals held */
 	uint32_t next; /* where in the ring the next one goes */
 	uint64_t sum_ns;
 	uint64_t squares_high, squares_low; /* sum of the squared intervals, ns^2, 128 bits */
+	uint64_t clean_sum_ns; /* this and the next two: of the intervals of one step alone */
+	uint64_t clean_squares_high, clean_squares_low;
+	uint32_t clean_n;
+	uint32_t capped_run;
 	uint64_t interval_ns; /* in force: configured, learned or retuned; 0 while learning */
 	uint64_t cap_ns; /* in force */
-	uint64_t capped_ns[KPHI_RETUNE_RUN]; /* the capped intervals of the present run */
-	uint32_t capped_run;
-	uint32_t reserved;
+	struct kphi_losses losses;
 };
 
 /* Sequence numbers of one life: the highest, and which of the 64 up to it were seen. */
@@ -288,6 +317,9 @@ struct kphi_hint {
 };
 #define KPHI_HINTS_BYTES (256 * 1024)
 
+/* Messages as they came, for who records them: struct kphi_arrival of record.h. */
+#define KPHI_ARRIVALS_BYTES (2 * 1024 * 1024)
+
 enum kphi_verdict_state {
 	KPHI_VERDICT_UNKNOWN = 0,
 	KPHI_VERDICT_TRUST = 1,
@@ -320,6 +352,7 @@ enum kphi_control_op {
 	KPHI_CONTROL_UNWATCH = 7,
 	KPHI_CONTROL_MUTE = 8, /* peer.mute_until_ns and mute_reason; 0 and "" end it */
 	KPHI_CONTROL_STOP_TICK = 9, /* of the CPU in `slot` */
+	KPHI_CONTROL_RECORD = 11, /* arrivals go to the ring buffer `arrivals` until `until_ns` */
 	KPHI_CONTROL_MOVE = 10, /* a rule's device has another ifindex now: peer.id.device */
 };
 
@@ -331,6 +364,7 @@ struct kphi_control {
 	uint32_t generation; /* delete, reset: must be the record's */
 	uint32_t reserved;
 	uint64_t now_ns;
+	uint64_t until_ns; /* record */
 	uint64_t epoch_floor; /* add: lower epochs than this are stale from the start; 0: any is accepted */
 	struct kphi_peer peer; /* add */
 	struct kphi_rule rule; /* add */
@@ -355,6 +389,7 @@ enum kphi_control_result {
 #define KPHI_PORT_ROWS     (KPHI_PORTS + 256)
 
 struct kphi_ports {
+	uint64_t record_until_ns; /* somebody records arrivals until then, unless he renews it */
 	uint16_t bits[KPHI_PORT_ROWS];
 	struct kphi_shape shape[KPHI_SHAPES + 1]; /* from 1 */
 };
@@ -365,14 +400,14 @@ KPHI_ASSERT_SIZE(struct kphi_slot, 8);
 KPHI_ASSERT_SIZE(struct kphi_match, 24);
 KPHI_ASSERT_SIZE(struct kphi_shape, 24);
 KPHI_ASSERT_SIZE(struct kphi_rule, 128);
-KPHI_ASSERT_SIZE(struct kphi_ports, 2 * KPHI_PORT_ROWS + 16 * 24);
+KPHI_ASSERT_SIZE(struct kphi_ports, 8 + 2 * KPHI_PORT_ROWS + 16 * 24);
 KPHI_ASSERT_SIZE(struct kphi_bfd, 16);
 KPHI_ASSERT_SIZE(struct kphi_peer, 280);
 KPHI_ASSERT_OFFSET(struct kphi_peer, id, 128);
 KPHI_ASSERT_OFFSET(struct kphi_peer, model, 216);
-KPHI_ASSERT_SIZE(struct kphi_window, 120);
+KPHI_ASSERT_SIZE(struct kphi_window, 104);
 KPHI_ASSERT_SIZE(struct kphi_sequence, 40);
-KPHI_ASSERT_SIZE(struct kphi_record, 320);
+KPHI_ASSERT_SIZE(struct kphi_record, 304);
 KPHI_ASSERT_OFFSET(struct kphi_record, sequence, 128);
 KPHI_ASSERT_OFFSET(struct kphi_record, window, 168);
 KPHI_ASSERT_SIZE(struct kphi_lock, 4);
@@ -381,6 +416,6 @@ KPHI_ASSERT_SIZE(struct kphi_verdict, 64);
 KPHI_ASSERT_SIZE(struct kphi_hint, 8);
 KPHI_ASSERT_SIZE(struct kphi_timer, 16);
 KPHI_ASSERT_OFFSET(struct kphi_peer, mute_until_ns, 224);
-KPHI_ASSERT_SIZE(struct kphi_control, 464);
+KPHI_ASSERT_SIZE(struct kphi_control, 472);
 
 #endif

@@ -114,10 +114,13 @@ KPHI_INLINE void kphi_record_path(struct kphi_record *r, const struct kphi_beat 
 	r->device = b->device;
 }
 
-/* An accepted message of the life that is going on, sequence already taken: the interval, then the arrival.
+/*
+ * An accepted message of the life that is going on, sequence already taken: the interval, then the arrival.
+ * `steps` of the sequence lie between it and the last one; 0: it is not known.
  */
 KPHI_INLINE uint32_t kphi_record_arrive(struct kphi_record *r, const struct kphi_peer *peer, uint64_t *ring,
-					uint32_t size, const struct kphi_beat *b, uint32_t learn)
+					uint32_t size, const struct kphi_beat *b, uint32_t learn,
+					uint64_t steps)
 {
 	uint32_t notes = 0;
 
@@ -131,7 +134,7 @@ KPHI_INLINE uint32_t kphi_record_arrive(struct kphi_record *r, const struct kphi
 		notes = KPHI_NOTE(unlearned);
 	} else if (learn) {
 		notes = kphi_window_take(&r->window, ring, size, peer->max_interval_ns,
-					 b->now_ns - r->last_ns);
+					 b->now_ns - r->last_ns, steps);
 		if (notes & KPHI_NOTE(capped))
 			r->capped++;
 		if (notes & KPHI_NOTE(retuned))
@@ -242,7 +245,8 @@ KPHI_INLINE void kphi_record_say(struct kphi_record *r, const struct kphi_beat *
 }
 
 /*
- * Fold one message into record r of `peer`; `ring` is the peer's window of `size` intervals. Returns the
+ * Fold one message into record r of `peer`; `ring` is the peer's window of `size` intervals, with room for
+ * KPHI_RING_SIZE(size). Returns the
  * outcome that the message counts as, and in *notes what else it did. Only an outcome of beat, leave or down
  * refreshes liveness.
  */
@@ -250,6 +254,7 @@ KPHI_INLINE enum kphi_counter kphi_record_take(struct kphi_record *r, const stru
 					       uint64_t *ring, uint32_t size, struct kphi_beat *b,
 					       uint32_t *notes)
 {
+	uint64_t before = r->sequence.highest;
 	uint32_t fresh, learn;
 	enum kphi_counter outcome = kphi_record_judge(r, b, &fresh);
 
@@ -272,7 +277,7 @@ KPHI_INLINE enum kphi_counter kphi_record_take(struct kphi_record *r, const stru
 	} else if (b->any_source) {
 		*notes |= kphi_record_speaker(r, b, &learn);
 	}
-	*notes |= kphi_record_arrive(r, peer, ring, size, b, learn);
+	*notes |= kphi_record_arrive(r, peer, ring, size, b, learn, r->sequence.highest - before);
 	kphi_record_say(r, b);
 	if (b->type == KPHI_WIRE_BEAT) {
 		r->beats++;
@@ -288,5 +293,11 @@ KPHI_INLINE enum kphi_counter kphi_record_take(struct kphi_record *r, const stru
 	r->state = b->type == KPHI_WIRE_LEAVE ? KPHI_LEFT : KPHI_DOWN;
 	return b->type == KPHI_WIRE_LEAVE ? KPHI_COUNT_leave : KPHI_COUNT_down;
 }
+
+/* What a recorder gets of each message that is some peer's: all that kphi_record_take() goes by. */
+struct kphi_arrival {
+	uint32_t slot, generation;
+	struct kphi_beat beat;
+};
 
 #endif

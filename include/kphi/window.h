@@ -20,30 +20,59 @@ KPHI_INLINE void kphi_square(uint64_t x, uint64_t *high, uint64_t *low)
 	*high = a * a + (middle >> 32) + (*low < bottom);
 }
 
-KPHI_INLINE void kphi_window_count(struct kphi_window *w, uint64_t x)
+KPHI_INLINE void kphi_squares_add(uint64_t *high, uint64_t *low, uint64_t x)
 {
-	uint64_t high, low;
+	uint64_t more_high, more_low;
 
-	kphi_square(x, &high, &low);
+	kphi_square(x, &more_high, &more_low);
+	*low += more_low;
+	*high += more_high + (*low < more_low);
+}
+
+KPHI_INLINE void kphi_squares_take(uint64_t *high, uint64_t *low, uint64_t x)
+{
+	uint64_t less_high, less_low;
+
+	kphi_square(x, &less_high, &less_low);
+	*high -= less_high + (*low < less_low);
+	*low -= less_low;
+}
+
+KPHI_INLINE uint64_t kphi_ring_entry(uint64_t interval_ns, uint64_t steps)
+{
+	return (steps < KPHI_STEPS_MAX ? steps : KPHI_STEPS_MAX) << KPHI_RING_STEPS_SHIFT | interval_ns;
+}
+
+KPHI_INLINE void kphi_window_count(struct kphi_window *w, uint64_t entry)
+{
+	uint64_t x = entry & KPHI_RING_NS;
+
 	w->n++;
 	w->sum_ns += x;
-	w->squares_low += low;
-	w->squares_high += high + (w->squares_low < low);
+	kphi_squares_add(&w->squares_high, &w->squares_low, x);
+	if (entry >> KPHI_RING_STEPS_SHIFT != 1)
+		return;
+	w->clean_n++;
+	w->clean_sum_ns += x;
+	kphi_squares_add(&w->clean_squares_high, &w->clean_squares_low, x);
 }
 
-KPHI_INLINE void kphi_window_evict(struct kphi_window *w, uint64_t x)
+KPHI_INLINE void kphi_window_evict(struct kphi_window *w, uint64_t entry)
 {
-	uint64_t high, low;
+	uint64_t x = entry & KPHI_RING_NS;
 
-	kphi_square(x, &high, &low);
 	w->n--;
 	w->sum_ns -= x;
-	w->squares_high -= high + (w->squares_low < low);
-	w->squares_low -= low;
+	kphi_squares_take(&w->squares_high, &w->squares_low, x);
+	if (entry >> KPHI_RING_STEPS_SHIFT != 1)
+		return;
+	w->clean_n--;
+	w->clean_sum_ns -= x;
+	kphi_squares_take(&w->clean_squares_high, &w->clean_squares_low, x);
 }
 
-/* Add interval x (<= KPHI_INTERVAL_MAX_NS) to a ring of `size` intervals. */
-KPHI_INLINE void kphi_window_add(struct kphi_window *w, uint64_t *ring, uint32_t size, uint64_t x)
+/* Add an entry, of an interval <= KPHI_INTERVAL_MAX_NS, to a ring of `size` intervals. */
+KPHI_INLINE void kphi_window_add(struct kphi_window *w, uint64_t *ring, uint32_t size, uint64_t entry)
 {
 	uint32_t at = w->next;
 
@@ -51,8 +80,8 @@ KPHI_INLINE void kphi_window_add(struct kphi_window *w, uint64_t *ring, uint32_t
 		at = 0;
 	if (w->n >= size)
 		kphi_window_evict(w, ring[at]);
-	ring[at] = x;
-	kphi_window_count(w, x);
+	ring[at] = entry;
+	kphi_window_count(w, entry);
 	w->next = at + 1 == size ? 0 : at + 1;
 }
 
@@ -63,6 +92,10 @@ KPHI_INLINE void kphi_window_empty(struct kphi_window *w)
 	w->sum_ns = 0;
 	w->squares_high = 0;
 	w->squares_low = 0;
+	w->clean_sum_ns = 0;
+	w->clean_squares_high = 0;
+	w->clean_squares_low = 0;
+	w->clean_n = 0;
 	w->capped_run = 0;
 }
 
@@ -77,17 +110,55 @@ KPHI_INLINE uint64_t kphi_window_cap(uint64_t interval_ns, uint64_t max_interval
 KPHI_INLINE void kphi_window_begin(struct kphi_window *w, const struct kphi_peer *peer)
 {
 	kphi_window_empty(w);
+	w->losses = (struct kphi_losses){0};
 	w->interval_ns = peer->interval_ns;
 	w->cap_ns = kphi_window_cap(peer->interval_ns, peer->max_interval_ns);
 }
 
+/*
+ * How many steps an interval spans that no sequence number tells: as many as it has means, if it is near a
+ * whole number of them, for then beats were lost; else one, for then it was late.
+ */
+KPHI_INLINE uint64_t kphi_window_guess_steps(const struct kphi_window *w, uint64_t x)
+{
+	uint64_t mean = w->clean_n >= KPHI_LEARN_RUN ? w->clean_sum_ns / w->clean_n : w->interval_ns;
+	uint64_t steps, off;
+
+	if (!mean)
+		return 1;
+	steps = (x + mean / 2) / mean;
+	off = x > steps * mean ? x - steps * mean : steps * mean - x;
+	return steps > 1 && off <= mean / 4 ? steps : 1;
+}
+
+/* An interval of a known number of steps has been learned. */
+KPHI_INLINE void kphi_losses_take(struct kphi_losses *l, uint64_t steps)
+{
+	uint32_t lost = (uint32_t)(steps < KPHI_STEPS_MAX ? steps : KPHI_STEPS_MAX) - 1;
+
+	if (l->beats >= KPHI_LOSS_MEMORY) {
+		l->beats /= 2;
+		l->runs /= 2;
+		l->lost /= 2;
+	}
+	if (l->beats_long >= KPHI_LOSS_MEMORY_LONG) {
+		l->beats_long = 0;
+		l->lost_long /= 2;
+	}
+	l->beats++;
+	l->beats_long++;
+	l->runs += lost > 0;
+	l->lost += lost;
+	l->lost_long += lost;
+}
+
 /* Eight capped intervals in a row say that the setting is wrong, not the sender: begin again from them. */
-KPHI_INLINE void kphi_window_retune(struct kphi_window *w, uint64_t *ring)
+KPHI_INLINE void kphi_window_retune(struct kphi_window *w, uint64_t *ring, uint32_t size)
 {
 	kphi_window_empty(w);
 	for (uint32_t i = 0; i < KPHI_RETUNE_RUN; i++) {
-		ring[i] = w->capped_ns[i];
-		kphi_window_count(w, w->capped_ns[i]);
+		ring[i] = ring[size + i];
+		kphi_window_count(w, ring[i]);
 	}
 	w->next =
 		KPHI_RETUNE_RUN; /* beyond the end of the smallest ring: kphi_window_add begins at 0 again */
@@ -96,24 +167,29 @@ KPHI_INLINE void kphi_window_retune(struct kphi_window *w, uint64_t *ring)
 }
 
 /*
- * Take one interval between two arrivals: count it as capped, or learn it. `ring` holds `size` intervals.
- * Returns the notes (KPHI_NOTE) of what happened.
+ * Take one interval between two arrivals: count it as capped, or learn it. `ring` holds `size` intervals, and
+ * KPHI_RETUNE_RUN more behind them. `steps` of the sequence lie between the two; 0: guess. Returns the notes
+ * (KPHI_NOTE) of what happened.
  */
 KPHI_INLINE uint32_t kphi_window_take(struct kphi_window *w, uint64_t *ring, uint32_t size,
-				      uint64_t max_interval_ns, uint64_t x)
+				      uint64_t max_interval_ns, uint64_t x, uint64_t steps)
 {
+	if (!steps)
+		steps = kphi_window_guess_steps(w, x);
 	if (x > w->cap_ns) {
 		uint32_t run = w->capped_run & (KPHI_RETUNE_RUN - 1);
 
-		w->capped_ns[run] = x < KPHI_INTERVAL_MAX_NS ? x : KPHI_INTERVAL_MAX_NS;
+		ring[size + run] =
+			kphi_ring_entry(x < KPHI_INTERVAL_MAX_NS ? x : KPHI_INTERVAL_MAX_NS, steps);
 		w->capped_run = run + 1;
 		if (w->capped_run < KPHI_RETUNE_RUN)
 			return KPHI_NOTE(capped);
-		kphi_window_retune(w, ring);
+		kphi_window_retune(w, ring, size);
 		return KPHI_NOTE(capped) | KPHI_NOTE(retuned);
 	}
 	w->capped_run = 0;
-	kphi_window_add(w, ring, size, x);
+	kphi_window_add(w, ring, size, kphi_ring_entry(x, steps));
+	kphi_losses_take(&w->losses, steps);
 	if (!w->interval_ns && w->n == KPHI_LEARN_RUN) {
 		uint64_t mean = w->sum_ns / KPHI_LEARN_RUN;
 

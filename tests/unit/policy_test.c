@@ -44,7 +44,7 @@ static struct opinion judge_by(const struct subject *s, const struct kphi_tick *
 	struct opinion o;
 
 	threshold_prepare(&threshold, phi);
-	policy_judge(&o, &s->record, &s->peer, tick, &threshold, now);
+	policy_judge(&o, &s->record, &s->peer, s->ring, tick, &threshold, now);
 	return o;
 }
 

@@ -135,13 +135,14 @@ static void add_stall(const struct check_world *w, const struct view *v, struct 
 }
 
 /* When the stream was gone by our account. */
-static uint64_t gone_ns(const struct check_world *w, const struct view *v)
+static uint64_t gone_ns(const struct check_world *w, struct view *v)
 {
 	struct kphi_estimate e;
+	struct view_ring ring;
 
 	if (v->opinion.state == PEER_LEFT || v->opinion.state == PEER_DOWN)
 		return v->record.since_ns;
-	if (v->opinion.state != PEER_SUSPECT || !estimate_from_record(&e, &v->record.window, &v->peer))
+	if (v->opinion.state != PEER_SUSPECT || !view_estimate(v, &w->session.store, &ring, &e))
 		return 0;
 	return v->record.last_ns + v->discount_ns + estimate_silence_at(&e, &w->threshold);
 }

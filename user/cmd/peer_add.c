@@ -71,6 +71,9 @@ static int check_add(const struct args *args, const struct add *c)
 	else if (c->model == KPHI_MODEL_EXPONENTIAL && (c->has_min_std || c->has_pause))
 		fail("%s: the exponential model knows the mean only: it has no `min-std` and no `pause`",
 		     args->where);
+	else if (c->has_pause && !model_has_pause((uint8_t)c->model))
+		fail("%s: the %s model has no `pause`: it learns from what it hears how long to wait",
+		     args->where, model_name((uint8_t)c->model));
 	else if (c->max_interval_ns && c->max_interval_ns < c->interval_ns)
 		fail("%s: `max-interval` is below `interval`: nothing would ever be learned", args->where);
 	else

@@ -11,18 +11,18 @@
 #define HISTOGRAM_WIDTH 50
 
 /* Equal bins from the smallest to the largest interval; the longest bar is HISTOGRAM_WIDTH wide. */
-static void say_histogram(struct out *o, const uint64_t *ring, uint32_t n)
+static void say_histogram(struct out *o, const uint64_t *interval_ns, uint32_t n)
 {
 	uint64_t low = UINT64_MAX, high = 0, step;
 	uint32_t bins[HISTOGRAM_BARS] = {0}, most = 1;
 
 	for (uint32_t i = 0; i < n; i++) {
-		low = ring[i] < low ? ring[i] : low;
-		high = ring[i] > high ? ring[i] : high;
+		low = interval_ns[i] < low ? interval_ns[i] : low;
+		high = interval_ns[i] > high ? interval_ns[i] : high;
 	}
 	step = n ? (high - low) / HISTOGRAM_BARS + 1 : 1;
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t *bin = &bins[(ring[i] - low) / step];
+		uint32_t *bin = &bins[(interval_ns[i] - low) / step];
 
 		most = ++*bin > most ? *bin : most;
 	}
@@ -42,7 +42,8 @@ static void say_histogram(struct out *o, const uint64_t *ring, uint32_t n)
 	out_close_table(o);
 }
 
-static void say_window(struct out *o, const struct view *v, const uint64_t *ring)
+/* `ring` is taken apart on the way. */
+static void say_window(struct out *o, const struct view *v, uint64_t *ring)
 {
 	const struct kphi_window *w = &v->record.window;
 
@@ -51,9 +52,18 @@ static void say_window(struct out *o, const struct view *v, const uint64_t *ring
 	out_u64(o, "samples", "samples", w->n);
 	out_duration(o, "mean_ns", "mean", window_mean_ns(w));
 	out_duration(o, "stddev_ns", "standard deviation", window_stddev_ns(w));
-	out_open_array(o, "intervals_ns");
+	out_u64(o, "clean_samples", "without loss", w->clean_n);
+	out_u64(o, "lost_beats", "lost lately", w->losses.lost);
+	out_u64(o, "lost_runs", "in so many intervals", w->losses.runs);
+	out_open_array(o, "steps");
 	for (uint32_t i = 0; i < w->n; i++)
+		out_u64(o, NULL, NULL, ring[i] >> KPHI_RING_STEPS_SHIFT);
+	out_close_array(o);
+	out_open_array(o, "intervals_ns");
+	for (uint32_t i = 0; i < w->n; i++) {
+		ring[i] &= KPHI_RING_NS;
 		out_duration(o, NULL, "interval, oldest first", ring[i]);
+	}
 	out_close_array(o);
 	say_histogram(o, ring, w->n);
 	out_close_object(o);

@@ -14,20 +14,43 @@
 #define PROTOCOL_VRRP 112 /* RFC 5798 */
 #define RESTARTS_MANY 8 /* that no speaker would do in half of its packets */
 
+/* NULL: the model does not ask for it, or it cannot be had. */
+static const uint64_t *view_ring(struct view *v, const struct store *s, struct view_ring *ring)
+{
+	struct kphi_record newer;
+
+	if (v->peer.model != KPHI_MODEL_EMPIRICAL || store_read_ring(s, v->slot, &newer, ring->entry) ||
+	    newer.generation != v->record.generation)
+		return NULL;
+	v->record = newer;
+	return ring->entry;
+}
+
+bool view_estimate(struct view *v, const struct store *s, struct view_ring *ring, struct kphi_estimate *e)
+{
+	const uint64_t *entries = view_ring(v, s, ring);
+
+	return estimate_from_window(e, &v->record.window, &v->peer, entries);
+}
+
 void view_judge(struct view *v, const struct store *s, uint32_t slot, const struct threshold *suspect,
 		uint64_t now_ns)
 {
-	const struct kphi_tick *tick = &s->ticks[v->record.cpu < s->header->cpus ? v->record.cpu : 0];
+	const struct kphi_tick *tick;
+	struct view_ring room;
+	const uint64_t *ring;
 
+	v->slot = slot;
+	ring = view_ring(v, s, &room);
+	tick = &s->ticks[v->record.cpu < s->header->cpus ? v->record.cpu : 0];
 	v->is_rule = v->peer.id.kind == KPHI_ID_RULE;
 	if (v->is_rule)
 		v->rule = s->rules[slot];
-	v->slot = slot;
 	v->now_ns = now_ns;
 	v->discount_ns = v->record.state == KPHI_WAITING ? 0 : silence_discount_ns(&v->record, tick, now_ns);
 	v->grace = grace_at(&v->record, &v->peer, tick, now_ns);
 	v->muted = v->peer.mute_until_ns > now_ns;
-	policy_judge(&v->opinion, &v->record, &v->peer, tick, suspect, now_ns);
+	policy_judge(&v->opinion, &v->record, &v->peer, ring, tick, suspect, now_ns);
 }
 
 static bool is_held(const struct view *v)

@@ -22,6 +22,17 @@ struct view {
 	bool muted, is_rule;
 };
 
+/* Room for the ring of any window. */
+struct view_ring {
+	uint64_t entry[KPHI_WINDOW_MAX];
+};
+
+/*
+ * What a model judges the peer by; false while it is learning. A model that looks at the ring finds it in
+ * *ring, which must outlive *e, and v->record may become a newer one of the same life.
+ */
+bool view_estimate(struct view *v, const struct store *s, struct view_ring *ring, struct kphi_estimate *e);
+
 /* Fills in the rest; `record` and `peer` have been read from `slot`. */
 void view_judge(struct view *v, const struct store *s, uint32_t slot, const struct threshold *suspect,
 		uint64_t now_ns);

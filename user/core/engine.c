@@ -150,6 +150,8 @@ static void read_silence(struct look *l)
 
 bool look_read(struct look *l, struct engine *e, uint32_t index, uint64_t now_ns)
 {
+	const uint64_t *ring;
+
 	l->e = e;
 	l->slot = &e->slot[index];
 	l->index = index;
@@ -162,13 +164,15 @@ bool look_read(struct look *l, struct engine *e, uint32_t index, uint64_t now_ns
 		return false;
 	if (l->record.state == KPHI_FREE)
 		return true;
+	ring = l->peer.model == KPHI_MODEL_EMPIRICAL ? e->host.ring(e->host.context, index, &l->record)
+						     : NULL;
 	l->tick = e->host.tick(e->host.context, l->record.cpu);
 	l->hearing = e->host.hearing(e->host.context, &l->record);
 	l->rule = l->peer.id.kind == KPHI_ID_RULE ? e->host.rule(e->host.context, index) : NULL;
 	l->muted = l->peer.mute_until_ns > now_ns;
 	read_silence(l);
 	if (l->record.state == KPHI_UP)
-		l->judged = estimate_from_record(&l->estimate, &l->record.window, &l->peer);
+		l->judged = estimate_from_window(&l->estimate, &l->record.window, &l->peer, ring);
 	return true;
 }
 

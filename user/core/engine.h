@@ -82,6 +82,11 @@ struct engine_host {
 	const struct kphi_tick *(*tick)(void *context, uint32_t cpu);
 	/* How the packets of the rule in this slot are read. Asked of peers that are rules. */
 	const struct kphi_rule *(*rule)(void *context, uint32_t slot);
+	/*
+	 * The ring of the window in *record, which may become a newer one of the same life. NULL if it cannot
+	 * be had now. Good until the next call. Asked of peers of the empirical model.
+	 */
+	const uint64_t *(*ring)(void *context, uint32_t slot, struct kphi_record *record);
 	struct engine_hearing (*hearing)(void *context, const struct kphi_record *record);
 	/* Bit i: consumer i of the configuration cares about this peer. */
 	uint32_t (*consumers)(void *context, const struct kphi_peer *peer);

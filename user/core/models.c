@@ -10,9 +10,9 @@
 #define SEED_STD_PER_INTERVAL 4
 
 const char *const model_names[KPHI_MODELS + 1] = {
-	[KPHI_MODEL_NORMAL] = "normal",
-	[KPHI_MODEL_AKKA] = "akka",
-	[KPHI_MODEL_EXPONENTIAL] = "exponential",
+	[KPHI_MODEL_NORMAL] = "normal",           [KPHI_MODEL_AKKA] = "akka",
+	[KPHI_MODEL_EXPONENTIAL] = "exponential", [KPHI_MODEL_LOSS] = "loss",
+	[KPHI_MODEL_EMPIRICAL] = "empirical",
 };
 
 const char *model_name(uint8_t model)
@@ -28,12 +28,27 @@ int model_by_name(const char *name)
 	return -1;
 }
 
+bool model_has_pause(uint8_t model)
+{
+	return model == KPHI_MODEL_NORMAL || model == KPHI_MODEL_AKKA;
+}
+
+bool model_has_min_std(uint8_t model)
+{
+	return model != KPHI_MODEL_EXPONENTIAL;
+}
+
 /* n times the standard deviation: the root of n * sum(x^2) - (sum x)^2, never negative (Cauchy-Schwarz). */
+static uint64_t scale_of(uint64_t n, uint64_t sum_ns, uint64_t squares_high, uint64_t squares_low)
+{
+	u128 squares = (u128)squares_high << 64 | squares_low;
+
+	return isqrt128(n * squares - (u128)sum_ns * sum_ns);
+}
+
 static uint64_t window_scale_ns(const struct kphi_window *w)
 {
-	u128 squares = (u128)w->squares_high << 64 | w->squares_low;
-
-	return isqrt128(w->n * squares - (u128)w->sum_ns * w->sum_ns);
+	return scale_of(w->n, w->sum_ns, w->squares_high, w->squares_low);
 }
 
 uint64_t window_mean_ns(const struct kphi_window *w)
@@ -48,7 +63,7 @@ uint64_t window_stddev_ns(const struct kphi_window *w)
 
 uint64_t effective_min_std_ns(const struct kphi_window *w, const struct kphi_peer *p)
 {
-	uint64_t floor_ns = p->model == KPHI_MODEL_EXPONENTIAL ? 0 : kphi_min_std(w, p);
+	uint64_t floor_ns = model_has_min_std(p->model) ? kphi_min_std(w, p) : 0;
 
 	/* No standard deviation is larger than the longest interval, and n times this must fit 64 bits. */
 	return floor_ns < KPHI_INTERVAL_MAX_NS ? floor_ns : KPHI_INTERVAL_MAX_NS;
@@ -56,34 +71,68 @@ uint64_t effective_min_std_ns(const struct kphi_window *w, const struct kphi_pee
 
 uint64_t effective_pause_ns(const struct kphi_window *w, const struct kphi_peer *p)
 {
-	if (p->model == KPHI_MODEL_EXPONENTIAL)
+	if (!model_has_pause(p->model))
 		return 0;
 	return p->set & KPHI_SET_PAUSE ? p->pause_ns : PAUSE_INTERVALS * w->interval_ns;
 }
 
-bool estimate_from_record(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p)
+/* n, sum and scale: of the window, of its intervals without loss, or of the seed if there are too few. */
+static void estimate_sums(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p)
 {
 	uint64_t floor_ns;
 
-	if (!w->interval_ns)
-		return false;
-	e->model = p->model;
-	e->pause_ns = effective_pause_ns(w, p);
-	if (w->n < 2) {
-		e->n = 1;
-		e->sum_ns = w->interval_ns;
-		e->scale_ns = w->interval_ns / SEED_STD_PER_INTERVAL;
-	} else {
+	if (p->model == KPHI_MODEL_LOSS && w->clean_n >= 2) {
+		e->n = w->clean_n;
+		e->sum_ns = w->clean_sum_ns;
+		e->scale_ns = scale_of(e->n, e->sum_ns, w->clean_squares_high, w->clean_squares_low);
+	} else if (p->model != KPHI_MODEL_LOSS && w->n >= 2) {
 		e->n = w->n;
 		e->sum_ns = w->sum_ns;
 		e->scale_ns = p->model == KPHI_MODEL_EXPONENTIAL ? 0 : window_scale_ns(w);
+	} else {
+		e->n = 1;
+		e->sum_ns = w->interval_ns;
+		e->scale_ns = w->interval_ns / SEED_STD_PER_INTERVAL;
 	}
 	floor_ns = e->n * effective_min_std_ns(w, p);
 	if (e->scale_ns < floor_ns)
 		e->scale_ns = floor_ns;
 	if (!e->scale_ns)
 		e->scale_ns = 1;
+}
+
+static void estimate_losses(struct kphi_estimate *e, const struct kphi_losses *l)
+{
+	const struct loss_counts counts = {l->beats, l->runs, l->lost, l->lost_long};
+	struct loss_process process;
+
+	loss_process_learn(&process, &counts);
+	loss_curve_fit(&e->loss, e->n, e->sum_ns, e->scale_ns, &process);
+}
+
+bool estimate_from_window(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p,
+			  const uint64_t *ring)
+{
+	if (!w->interval_ns)
+		return false;
+	e->model = p->model;
+	e->pause_ns = effective_pause_ns(w, p);
+	estimate_sums(e, w, p);
+	if (p->model == KPHI_MODEL_LOSS) {
+		estimate_losses(e, &w->losses);
+	} else if (p->model == KPHI_MODEL_EMPIRICAL) {
+		e->ring = ring;
+		if (ring && w->n >= 2)
+			empirical_summarise(&e->empirical, ring, w->n, effective_min_std_ns(w, p));
+		else
+			empirical_seed(&e->empirical, w->interval_ns, effective_min_std_ns(w, p));
+	}
 	return true;
+}
+
+bool estimate_from_record(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p)
+{
+	return estimate_from_window(e, w, p, NULL);
 }
 
 /*
@@ -128,6 +177,10 @@ q32_t estimate_phi(const struct kphi_estimate *e, uint64_t silence_ns)
 		return phi_akka(silence_to_z40(e, silence_ns));
 	case KPHI_MODEL_EXPONENTIAL:
 		return phi_exponential(silence_ns, e->n, e->sum_ns);
+	case KPHI_MODEL_LOSS:
+		return phi_loss(&e->loss, silence_ns);
+	case KPHI_MODEL_EMPIRICAL:
+		return phi_empirical(&e->empirical, e->ring, silence_ns);
 	default:
 		return phi_normal(silence_to_z40(e, silence_ns));
 	}
@@ -136,7 +189,7 @@ q32_t estimate_phi(const struct kphi_estimate *e, uint64_t silence_ns)
 static void threshold_prepare_model(struct threshold *t, q32_t phi, uint8_t model)
 {
 	t->phi = phi;
-	if (!phi || phi > PHI_MAX || model == KPHI_MODEL_EXPONENTIAL)
+	if (!phi || phi > PHI_MAX || !model_has_pause(model)) /* those are the ones that judge by z */
 		return;
 	if (model == KPHI_MODEL_AKKA)
 		t->z40[KPHI_MODEL_AKKA] = phi_akka_inverse(phi);
@@ -162,6 +215,10 @@ uint64_t estimate_silence_at(const struct kphi_estimate *e, const struct thresho
 		return z40_to_silence(e, t->z40[KPHI_MODEL_AKKA]);
 	case KPHI_MODEL_EXPONENTIAL:
 		return phi_exponential_inverse(t->phi, e->n, e->sum_ns);
+	case KPHI_MODEL_LOSS:
+		return phi_loss_inverse(&e->loss, t->phi);
+	case KPHI_MODEL_EMPIRICAL:
+		return phi_empirical_inverse(&e->empirical, e->ring, t->phi);
 	default:
 		return z40_to_silence(e, t->z40[KPHI_MODEL_NORMAL]);
 	}

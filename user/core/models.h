@@ -7,6 +7,8 @@
  *   normal        -log10 of the normal tail at z = (t - m - pause) / max(s, floor)
  *   akka          the same z, the tail by Akka's logistic approximation
  *   exponential   t / (m ln 10); has neither floor nor pause
+ *   loss          phi_loss.h: m and s of the intervals without loss, and how often beats are lost; no pause
+ *   empirical     phi_empirical.h: the share of the intervals that were longer; no pause
  *
  * A phi means nothing without its model: print both.
  */
@@ -18,6 +20,8 @@
 #include <stdint.h>
 
 #include "phi.h"
+#include "phi_empirical.h"
+#include "phi_loss.h"
 
 /* What a peer may be given, wherever it is given. Windows hold intervals of up to KPHI_INTERVAL_MAX_NS, 39 h.
  */
@@ -27,11 +31,16 @@
 
 /* What a model judges by: the window's sums or the virtual seed, floor and pause applied. */
 struct kphi_estimate {
-	uint64_t n; /* samples; 1..KPHI_WINDOW_MAX */
+	uint64_t n; /* samples; 1..KPHI_WINDOW_MAX; of `loss`, those without loss */
 	uint64_t sum_ns; /* of those; < 2^63 */
-	uint64_t scale_ns; /* n * standard deviation, floor applied; >= 1 (normal, akka) */
+	uint64_t scale_ns; /* n * standard deviation, floor applied; >= 1 (all but exponential) */
 	uint64_t pause_ns; /* acceptable pause, moves the mean (normal, akka) */
 	uint8_t model; /* enum kphi_model */
+	union {
+		struct loss_curve loss;
+		struct empirical_summary empirical;
+	};
+	const uint64_t *ring; /* empirical: must outlive the estimate */
 };
 
 /*
@@ -39,7 +48,14 @@ struct kphi_estimate {
  * fewer than two intervals heard, the interval in force stands in for the mean and a quarter of it for the
  * standard deviation. That is what Akka's two seeds, mean -+ mean / 4, amount to, except that these never
  * enter the window.
+ *
+ * `ring` has the window's n intervals, in any order; only the empirical model looks at it, and NULL is as if
+ * none had been heard.
  */
+bool estimate_from_window(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p,
+			  const uint64_t *ring);
+
+/* The same without a ring. */
 bool estimate_from_record(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p);
 
 /* The suspicion level after a silence of any length. Non-decreasing in silence_ns; capped at PHI_MAX. */
@@ -70,14 +86,18 @@ uint64_t estimate_silence_at(const struct kphi_estimate *e, const struct thresho
 uint64_t window_mean_ns(const struct kphi_window *w);
 uint64_t window_stddev_ns(const struct kphi_window *w); /* of the population: divided by n, not by n - 1 */
 
-/* Settings in force: as configured, else following the interval in force. 0 for the exponential model. */
+/* Has the model an acceptable pause? A floor of the standard deviation? */
+bool model_has_pause(uint8_t model);
+bool model_has_min_std(uint8_t model);
+
+/* Settings in force: as configured, else following the interval in force. 0 for a model that has none. */
 uint64_t effective_min_std_ns(const struct kphi_window *w, const struct kphi_peer *p);
 uint64_t effective_pause_ns(const struct kphi_window *w, const struct kphi_peer *p);
 
 /* By enum kphi_model, with a NULL at the end. */
 extern const char *const model_names[KPHI_MODELS + 1];
 
-/* "normal", "akka", "exponential"; "unknown" for anything else. */
+/* "normal", "akka", ...; "unknown" for anything else. */
 const char *model_name(uint8_t model);
 
 /* The model of exactly this name, -1 if there is none. */

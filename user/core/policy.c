@@ -28,12 +28,12 @@ static bool stale_talk(const struct kphi_record *r)
 }
 
 static void judge_up(struct opinion *o, const struct kphi_record *r, const struct kphi_peer *p,
-		     const struct threshold *threshold)
+		     const uint64_t *ring, const struct threshold *threshold)
 {
 	struct kphi_estimate e;
 	uint64_t reach;
 
-	if (!estimate_from_record(&e, &r->window, p)) {
+	if (!estimate_from_window(&e, &r->window, p, ring)) {
 		conclude(o, PEER_LEARNING, REASON_LEARNING);
 		return;
 	}
@@ -50,7 +50,8 @@ static void judge_up(struct opinion *o, const struct kphi_record *r, const struc
 }
 
 void policy_judge(struct opinion *o, const struct kphi_record *r, const struct kphi_peer *p,
-		  const struct kphi_tick *tick, const struct threshold *threshold, uint64_t now_ns)
+		  const uint64_t *ring, const struct kphi_tick *tick, const struct threshold *threshold,
+		  uint64_t now_ns)
 {
 	*o = (struct opinion){.suspect_in_ns = UINT64_MAX};
 	if (r->state == KPHI_WAITING) {
@@ -61,7 +62,7 @@ void policy_judge(struct opinion *o, const struct kphi_record *r, const struct k
 	if (r->state == KPHI_DOWN)
 		conclude(o, PEER_DOWN, REASON_DOWN);
 	else if (r->state != KPHI_LEFT)
-		judge_up(o, r, p, threshold);
+		judge_up(o, r, p, ring, threshold);
 	else if (now_ns > r->last_ns && now_ns - r->last_ns > POLICY_LEFT_EXPIRES_NS)
 		conclude(o, PEER_WAITING, REASON_LEFT_EXPIRED);
 	else

@@ -49,7 +49,8 @@ struct opinion {
  * is prepared once for however many peers are judged.
  */
 void policy_judge(struct opinion *o, const struct kphi_record *record, const struct kphi_peer *peer,
-		  const struct kphi_tick *tick, const struct threshold *threshold, uint64_t now_ns);
+		  const uint64_t *ring, const struct kphi_tick *tick, const struct threshold *threshold,
+		  uint64_t now_ns);
 
 /* "waiting", "learning", "up", "suspect", "left", "down" */
 const char *policy_state_name(enum peer_state state);

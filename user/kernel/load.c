@@ -19,7 +19,7 @@ const struct load_map load_maps[] = {
 	{"records", "records", true},    {"windows", "windows", true},    {"locks", "locks", false},
 	{"ids", "ids", false},           {"ports", ".data.ports", false}, {"counters", "counters", true},
 	{"ticks", "ticks", true},        {"timers", "timers", false},     {"hints", "hints", false},
-	{"verdicts", "verdicts", false},
+	{"arrivals", "arrivals", false}, {"verdicts", "verdicts", false},
 };
 const size_t load_maps_count = sizeof(load_maps) / sizeof(*load_maps);
 
@@ -65,7 +65,9 @@ static int set_sizes(struct kphi_bpf *skeleton, const struct kphi_store *header)
 	err = err ?: bpf_map__set_max_entries(skeleton->maps.rules, header->peers);
 	err = err ?: bpf_map__set_max_entries(skeleton->maps.records, header->peers);
 	err = err ?: bpf_map__set_max_entries(skeleton->maps.windows, header->peers);
-	err = err ?: bpf_map__set_value_size(skeleton->maps.windows, header->window * sizeof(uint64_t));
+	err = err
+		      ?: bpf_map__set_value_size(skeleton->maps.windows,
+						 KPHI_RING_SIZE(header->window) * sizeof(uint64_t));
 	err = err ?: bpf_map__set_max_entries(skeleton->maps.locks, header->peers);
 	err = err ?: bpf_map__set_max_entries(skeleton->maps.ids, header->peers);
 	err = err ?: bpf_map__set_max_entries(skeleton->maps.counters, header->cpus);

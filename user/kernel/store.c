@@ -200,7 +200,9 @@ int store_open(struct store *s, const struct pin *p, struct why *w)
 		s->records = map_pin(p, "records", s->header->peers * sizeof(*s->records), w);
 	if (s->records)
 		s->windows = map_pin(p, "windows",
-				     (uint64_t)s->header->peers * s->header->window * sizeof(*s->windows), w);
+				     (uint64_t)s->header->peers * KPHI_RING_SIZE(s->header->window) *
+					     sizeof(*s->windows),
+				     w);
 	if (s->windows)
 		s->counters = map_pin(p, "counters", s->header->cpus * sizeof(*s->counters), w);
 	if (s->counters)
@@ -226,7 +228,7 @@ void store_close(struct store *s)
 	unmap(s->peers, h->peers * sizeof(*s->peers));
 	unmap(s->rules, h->peers * sizeof(*s->rules));
 	unmap(s->records, h->peers * sizeof(*s->records));
-	unmap(s->windows, (uint64_t)h->peers * h->window * sizeof(*s->windows));
+	unmap(s->windows, (uint64_t)h->peers * KPHI_RING_SIZE(h->window) * sizeof(*s->windows));
 	unmap(s->counters, h->cpus * sizeof(*s->counters));
 	unmap(s->ticks, h->cpus * sizeof(*s->ticks));
 	unmap(h, sizeof(*h));

@@ -22,7 +22,7 @@ struct store {
 	const struct kphi_peer *peers;
 	const struct kphi_rule *rules; /* as it was added; the same for as long as the generation is */
 	const struct kphi_record *records;
-	const uint64_t *windows; /* peers x window */
+	const uint64_t *windows; /* peers x KPHI_RING_SIZE(window) */
 	const struct kphi_counters *counters; /* cpus */
 	const struct kphi_tick *ticks; /* cpus */
 };
@@ -47,8 +47,8 @@ uint64_t store_memory(const struct kphi_store *header);
  */
 int store_read(const struct store *s, uint32_t slot, struct kphi_record *record, struct kphi_peer *peer);
 
-/* The same for the window's intervals: copies `record->window.n` of them, oldest first, into `ring` (room for
- * W). */
+/* The same for the window's ring entries: copies `record->window.n` of them, oldest first, into `ring` (room
+ * for W). */
 int store_read_ring(const struct store *s, uint32_t slot, struct kphi_record *record, uint64_t *ring);
 
 /* The sum of one counter over all CPUs. */

@@ -55,7 +55,7 @@ int store_read_ring(const struct store *s, uint32_t slot, struct kphi_record *re
 {
 	const struct kphi_record *r = &s->records[slot];
 	uint32_t size = s->header->window;
-	const uint64_t *from = &s->windows[(uint64_t)slot * size];
+	const uint64_t *from = &s->windows[(uint64_t)slot * KPHI_RING_SIZE(size)];
 	uint64_t version;
 
 	for (int i = 0; i < TRIES; i++) {
@@ -110,8 +110,8 @@ uint64_t store_memory(const struct kphi_store *h)
 {
 	enum { HASH_ELEMENT = 48, HASH_BUCKET = 16, LOCK = 8 };
 	uint64_t peer = sizeof(struct kphi_peer) + sizeof(struct kphi_rule) + sizeof(struct kphi_record) +
-			sizeof(struct kphi_verdict) + h->window * sizeof(uint64_t) + LOCK + HASH_ELEMENT +
-			sizeof(struct kphi_id) + sizeof(struct kphi_slot);
+			sizeof(struct kphi_verdict) + KPHI_RING_SIZE(h->window) * sizeof(uint64_t) + LOCK +
+			HASH_ELEMENT + sizeof(struct kphi_id) + sizeof(struct kphi_slot);
 	uint64_t cpu = sizeof(struct kphi_counters) + sizeof(struct kphi_tick) + sizeof(struct kphi_timer);
 	uint64_t buckets = 1;
 
@@ -119,5 +119,5 @@ uint64_t store_memory(const struct kphi_store *h)
 		buckets *= 2;
 	return pages(h->peers * peer) + pages(buckets * HASH_BUCKET) + pages(h->cpus * cpu) +
 	       pages(sizeof(struct kphi_store)) + pages(sizeof(struct kphi_ports)) + pages(KPHI_HINTS_BYTES) +
-	       load_maps_count * pages(1);
+	       pages(KPHI_ARRIVALS_BYTES) + load_maps_count * pages(1);
 }

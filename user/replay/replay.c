@@ -117,7 +117,7 @@ static void judge(const struct replay *r, struct replay_peer *p)
 		if (g->detector)
 			continue;
 		use_model(p, g);
-		estimate_from_record(&e, &p->record.window, &p->settings);
+		estimate_from_window(&e, &p->record.window, &p->settings, p->ring);
 		for (uint32_t c = g->first; c < g->first + g->n; c++)
 			p->tallies[c].deadline_ns = estimate_silence_at(&e, &plan->threshold[c]);
 	}
@@ -142,7 +142,7 @@ static bool all_trust(const struct replay_plan *plan, struct replay_peer *p, con
 	    (p->settings.model == KPHI_MODEL_NORMAL || p->settings.model == KPHI_MODEL_AKKA))
 		if ((u128)w->n * silence_ns <= (u128)w->n * effective_pause_ns(w, &p->settings) + w->sum_ns)
 			return true;
-	estimate_from_record(&e, w, &p->settings);
+	estimate_from_window(&e, w, &p->settings, p->ring);
 	return silence_ns <= estimate_silence_at(&e, hastiest);
 }
 

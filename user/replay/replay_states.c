@@ -114,7 +114,7 @@ static struct replay_peer *allocate(const struct replay_plan *plan)
 	size_t tallies = plan->contenders * sizeof(struct tally);
 	size_t detections = (size_t)plan->contenders * plan->crashes * sizeof(uint64_t);
 	size_t head = (sizeof(struct replay_peer) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-	size_t states = states_size(plan), ring = plan->window * sizeof(uint64_t);
+	size_t states = states_size(plan), ring = KPHI_RING_SIZE(plan->window) * sizeof(uint64_t);
 	unsigned char *memory = calloc(1, head + states + tallies + detections + ring);
 	struct replay_peer *p = (void *)memory;
 

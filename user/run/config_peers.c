@@ -54,6 +54,9 @@ static int take_settings(struct group *g)
 	if (model == KPHI_MODEL_EXPONENTIAL && p->set)
 		return complain_key(c, &g->here, raw->pause ? "pause" : "min_std",
 				    "the exponential model knows the mean only: it has no such setting");
+	if (raw->pause && !model_has_pause(p->model))
+		return complain_key(c, &g->here, "pause",
+				    "its model has none: it learns from what it hears how long to wait");
 	if (p->max_interval_ns && p->max_interval_ns < p->interval_ns)
 		return complain_key(c, &g->here, "max_interval",
 				    "it is below `interval`: nothing would ever be learned");

@@ -37,6 +37,7 @@ struct daemon {
 	struct attacher *attacher;
 	struct ring_buffer *hints;
 	struct engine *engine;
+	uint64_t ring[KPHI_WINDOW_MAX]; /* what the engine looks at now */
 	struct feed *feed;
 	struct exec *exec;
 	uint64_t exec_bucket[ENGINE_CONSUMERS];

@@ -26,6 +26,17 @@ static const struct kphi_rule *host_rule(void *context, uint32_t slot)
 	return &((const struct daemon *)context)->store.rules[slot];
 }
 
+static const uint64_t *host_ring(void *context, uint32_t slot, struct kphi_record *record)
+{
+	struct daemon *d = context;
+	struct kphi_record newer;
+
+	if (store_read_ring(&d->store, slot, &newer, d->ring) || newer.generation != record->generation)
+		return NULL;
+	*record = newer;
+	return d->ring;
+}
+
 static struct engine_hearing host_hearing(void *context, const struct kphi_record *record)
 {
 	const struct daemon *d = context;
@@ -80,6 +91,7 @@ struct engine_host daemon_host(struct daemon *d)
 		.read = host_read,
 		.tick = host_tick,
 		.rule = host_rule,
+		.ring = host_ring,
 		.hearing = host_hearing,
 		.consumers = host_consumers,
 		.event = daemon_event,
