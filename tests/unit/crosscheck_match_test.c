@@ -37,16 +37,31 @@ static struct claim claim(const char *name, const char *endpoint)
 	return c;
 }
 
-static void assert_matched(struct match *m, const char *name, const char *endpoint, const char *expected)
+static void assert_found(struct match *m, const struct claim *c, const char *expected)
 {
-	struct claim c = claim(name, endpoint);
 	char names[256] = "";
 	uint32_t count;
-	const uint32_t *found = match_claim(m, &c, &count);
+	const uint32_t *found = match_claim(m, c, &count);
 
 	for (uint32_t i = 0; i < count; i++)
 		sprintf(names + strlen(names), "%s%s", i ? " " : "", m->peer[found[i]].name);
 	assert_string_equal(names, expected);
+}
+
+static void assert_matched(struct match *m, const char *name, const char *endpoint, const char *expected)
+{
+	struct claim c = claim(name, endpoint);
+
+	assert_found(m, &c, expected);
+}
+
+/* As FRR and BIRD say it of a session. */
+static void assert_path(struct match *m, const char *address, const char *expected)
+{
+	struct claim c = claim(address, address);
+
+	c.path = true;
+	assert_found(m, &c, expected);
 }
 
 static void matching_test(void **state)
@@ -71,6 +86,9 @@ static void matching_test(void **state)
 	assert_matched(&m, "akka://s@db2:1", "db2:1", "db2");
 	assert_matched(&m, "10.0.0.9", NULL, "10.0.0.9");
 	assert_matched(&m, "nobody", "10.0.0.77", "");
+	assert_path(&m, "10.1.0.1", "db1-gossip");
+	assert_path(&m, "fd00::3", "r3 r3b");
+	assert_path(&m, "10.0.0.9", "10.0.0.9"); /* by name, for nobody comes from there */
 	assert_matched(&m, "", NULL, "");
 	match_end(&m);
 }

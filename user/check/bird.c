@@ -67,6 +67,7 @@ static int take_session(struct claims *claims, struct lines *l, char *why, size_
 		return refuse(-EINVAL, why, size,
 			      "line %u: " QUOTED " is no state of a session: Up, Down, Init or AdminDown",
 			      l->number, word[2]);
+	c->path = true;
 	claim_put(c->host, sizeof(c->host), word[0]);
 	claim_name_session(c, word[0], strcmp(word[1], "---") != 0 ? word[1] : NULL);
 	claim_add_detail(c, "since %s%s%s", word[3], n == WORDS ? " " : "", n == WORDS ? word[4] : "");

@@ -39,6 +39,7 @@ struct claim {
 	uint64_t time_ns; /* when they thought so, UTC since 1970; 0: not said */
 	char detail[CLAIM_DETAIL]; /* more, in their words; or "" */
 	bool itself; /* the node that tells */
+	bool path; /* it is about a way to that address, and not about a host */
 	uint32_t line; /* where it stands in the input, from 1 */
 };
 

@@ -58,6 +58,7 @@ static int take(const struct json_item *item, void *claims)
 		return err;
 	if (!claim_set_endpoint(c, peer) || !c->has_address)
 		return json_wrong(item, "\"peer\" is \"%.60s\", which is no address", peer);
+	c->path = true;
 	claim_put(c->host, sizeof(c->host), peer);
 	if (label && *label)
 		claim_put(c->name, sizeof(c->name), label);

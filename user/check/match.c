@@ -146,6 +146,10 @@ const uint32_t *match_claim(struct match *m, const struct claim *claim, uint32_t
 
 	*count = 0;
 	m->round++;
+	if (claim->path && claim->has_address)
+		take_all(m, m->by_address, by_address, claim->address, count);
+	if (*count)
+		return m->found;
 	take_named(m, claim->name, count);
 	take_named(m, claim->host, count);
 	if (claim->has_address)

@@ -2,7 +2,8 @@
 /*
  * Whom do they mean? A claim is about a stream of ours if their name, or the host's name in their address, is
  * the stream's name or its host label (letters of either case are the same), or their address is the one the
- * stream comes from; and then about every stream of that host, too.
+ * stream comes from; and then about every stream of that host, too. A claim about a path (a BFD session) is
+ * only about the streams that come from its address, if there are any: the host's other streams take others.
  */
 #ifndef KPHI_CHECK_MATCH_H
 #define KPHI_CHECK_MATCH_H
