@@ -151,7 +151,7 @@ kinds() {
 	in_ns b ip link del vx0
 	in_ns b ip tuntap add dev tun0 mode tun
 	doctor b dev tun0 for 0
-	finds tun0 kind warn "no Ethernet header"
+	finds tun0 kind ok "without an Ethernet header, so kphi listens at tc"
 	in_ns b ip link del tun0
 	sub_interface macvlan "macvlan on eth1" mode bridge
 	sub_interface vlan "VLAN 5 of eth1" id 5

@@ -22,7 +22,7 @@ pair
 kphi peer add x id "$(uuid 1)" interval 10ms > /dev/null
 life "$NOW"
 is "a life" "$(heard)" "$NOW $COUNT 0 0"
-between "has its window" "$(kphi -j peer show x | jq '.samples + .capped')" $((COUNT - 1)) $((COUNT - 1))
+between "has its window" "$(kphi -j peer show x | jq '.samples + .capped + .unlearned')" $((COUNT - 1)) $((COUNT - 1))
 
 life $((NOW - 1))
 is "an older one is not believed" "$(heard)" "$NOW $COUNT 0 $COUNT"

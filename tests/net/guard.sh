@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # The guard without a daemon: ticks where beats are taken, real stalls, what they withhold, what all of it costs.
 
 . "$(dirname "$0")/pair.bash"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Maintenance: a muted peer is recorded but not judged, says so everywhere, and is judged again by itself.
 
 . "$(dirname "$0")/pair.bash"

@@ -135,10 +135,10 @@ corosync() {
 	local i
 
 	add node2 proto corosync from 10.0.0.1
-	for i in 119 120 121 123; do
+	for i in 119 120 9 4000; do
 		printf '018100020000%034d%04x01\n0182000200000000\n' 0 $i
 	done | packets_from 10.0.0.1 udp:5405 64
-	is "corosync: pings, with their losses" "$(peer_field node2 beats) $(peer_field node2 lost)" "4 1"
+	is "corosync: pings, whatever their numbers" "$(peer_field node2 beats) $(peer_field node2 lost)" "4 null"
 }
 
 # One source, heard on two devices, is two streams if the rules say so.

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # kphi run on a real cable with real senders: deaths, returns, restarts of the daemon, a daemon that was stopped, changed
 # files, commands, clients. The daemon listens in a, the senders are in b. There are always more live peers than dead

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # A reboot for the store: saved, purged, restored. Settings come back, windows do not, and no epoch is accepted that is
 # older than the last one heard before.
 

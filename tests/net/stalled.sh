@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # kphi run on a host that stalls, every CPU of it, for real: nobody is convicted for it, and whoever dies is found.
 
 . "$(dirname "$0")/pair.bash"

@@ -12,8 +12,8 @@ once() {
 	is "$1: none is missing" "$(peer_field "$2" lost)" 0
 	is "$1: all other copies are duplicates" "$(peer_field "$2" duplicates)" $((COUNT + 5))
 	is "$1: it said goodbye" "$(peer_field "$2" state)" left
-	is "$1: each interval is one between beats" "$(($(peer_field "$2" samples) + $(peer_field "$2" capped)))" \
-		$((COUNT - 1))
+	is "$1: each interval is one between beats" \
+		"$(($(peer_field "$2" samples) + $(peer_field "$2" capped) + $(peer_field "$2" unlearned)))" $((COUNT - 1))
 	between "$1: the mean is about the interval" "$(peer_field "$2" mean_ns)" 45000000 75000000
 }
 

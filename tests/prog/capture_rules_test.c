@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Captures of real daemons in ../shared/pcap through the rules that their protocols' presets are. The same
- * text on the host is given the times of the capture, so that means and deviations are those that were
- * measured on the wire; the program in the kernel has to count the same.
+ * Captures of real daemons, small ones of our own and those of ../shared/pcap, through the rules that their
+ * protocols' presets are. The same text on the host is given the times of the capture, so that means and
+ * deviations are those that were measured on the wire; the program in the kernel has to count the same.
  */
 #include "core/models.h"
 #include "prog/pcap.h"
 #include "prog/presets.h"
 
+#define HERE   "tests/prog/captures/"
 #define OWN    "../shared/pcap/own/"
 #define PUBLIC "../shared/pcap/public/"
 #define MS     1000000.0
@@ -21,6 +22,19 @@ static const struct expected {
 	uint32_t leaves, notes[3]; /* handovers, renegotiations, restarts */
 	uint64_t lost;
 } all[] = {
+	/* Up, shut down by its operator, which is said once, and up again; the other end slows down
+	 * meanwhile.
+	 */
+	{HERE "bfd-frr-50ms-shutdown.pcap", {BFD, "10.1.5.1", 3784, 50000000}, 43, 0, 0, 1, {0}, 0},
+	{HERE "bfd-frr-50ms-shutdown.pcap", {BFD, "10.1.5.2", 3784, 50000000}, 36, 0, 0, 0, {0, 2, 0}, 0},
+	/* A session begins. */
+	{HERE "bfd-bird-50ms.pcap", {BFD, "10.2.5.1", 3784, 50000000}, 41, 0, 0, 0, {0, 1, 0}, 0},
+	{HERE "bfd-bird-50ms.pcap", {BFD, "10.2.5.2", 3784, 50000000}, 39, 0, 0, 0, {0, 1, 0}, 0},
+	/* The master leaves, and the backup speaks. */
+	{HERE "vrrp-v2-1s.pcap", {VRRP, NULL, 51, 0}, 11, 0, 0, 1, {1, 0, 0}, 0},
+	{HERE "vrrp-v3-100ms-failover.pcap", {VRRP, NULL, 52, 0}, 69, 0, 0, 1, {1, 0, 0}, 0},
+	{HERE "corosync.pcap", {KNET_PING, "10.9.0.2", 5405, 0}, 20, 600.34, 0.48, 0, {0}, 19},
+	{HERE "serf.pcap", {DATAGRAM, "10.9.0.2", 7946, 0}, 15, 914.3, 780, 0, {0}, 0},
 	{OWN "bfd-frr-300ms.pcap", {BFD, "10.78.0.2", 3784, 0}, 201, 257.6, 22.2, 0, {0}, 0},
 	{OWN "bfd-frr-50ms.pcap", {BFD, "10.78.0.1", 3784, 0}, 400, 43.8, 3.8, 0, {0}, 0},
 	{OWN "bfd-frr-10ms.pcap", {BFD, "10.78.0.1", 3784, 0}, 399, 8.95, 0.75, 0, {0}, 0},
@@ -172,7 +186,7 @@ static void a_stream(void **state)
 		assert_near((double)window_mean_ns(w) / MS, x->mean_ms, x->mean_ms / 50);
 		assert_near((double)window_stddev_ns(w) / MS, x->sd_ms, x->sd_ms / 20 + 0.02);
 	}
-	if (x->notes[1] == 2)
+	if (strstr(x->file, "start-stop") && x->notes[1] == 2)
 		assert_int_equal(w->interval_ns, 1000000000);
 	world_close(&world);
 }
@@ -181,10 +195,6 @@ int main(void)
 {
 	struct CMUnitTest tests[COUNT(all)];
 
-	if (access(OWN, R_OK)) {
-		printf("1..0 # SKIP there are no captures in ../shared/pcap\n");
-		return 0;
-	}
 	for (size_t i = 0; i < COUNT(all); i++) {
 		const struct CMUnitTest one = {all[i].file, a_stream, NULL, NULL, (void *)&all[i]};
 

@@ -95,10 +95,11 @@ static void tunnels_with_and_without_ethernet(void **state)
 	for (size_t i = 0; i < sizeof(without) / sizeof(*without); i++) {
 		d = device(without[i]);
 		d.link.type = ARPHRD_NONE;
-		expect(&d, "kind", FINDING_WARN, "no Ethernet header");
-		d.us = (struct device_attachment){true, true, true, "generic", 1};
-		expect(&d, "kind", FINDING_FAIL, "no Ethernet header");
+		expect(&d, "kind", FINDING_OK, "without an Ethernet header, so kphi listens at tc");
 	}
+	d = device("");
+	d.link.type = ARPHRD_INFINIBAND;
+	expect(&d, "kind", FINDING_WARN, "link type 32");
 	d = device("tun"); /* a tap */
 	expect(&d, "kind", FINDING_OK, "tun");
 }

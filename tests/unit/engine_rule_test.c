@@ -63,7 +63,7 @@ static void a_new_life_renegotiates_nothing(void **state)
 	struct kphi_record *r = &host.record[0];
 
 	(void)state;
-	r->restarts = 1;
+	r->epoch = r->restarts = 1;
 	r->bfd = (struct kphi_bfd){.discriminator = 2, .desired_tx_us = 50000, .multiplier = 3};
 	engine_look(e, 0, BEGIN + 1);
 	assert_int_equal(host.events, 1);
@@ -74,7 +74,7 @@ static void a_new_life_renegotiates_nothing(void **state)
 	r->bfd = (struct kphi_bfd){.discriminator = 3, .desired_tx_us = 10000, .multiplier = 3};
 	engine_look(e, 0, BEGIN + 3);
 	assert_int_equal(host.events, 1);
-	r->restarts = 1;
+	r->epoch = r->restarts = 1;
 	engine_look(e, 0, BEGIN + 4);
 	assert_int_equal(count(EVENT_restart), 2);
 	engine_free(e);

@@ -5,29 +5,20 @@
 #include "core/engine_state.h"
 
 /*
- * A first life after an add or a reset is no restart, whatever epoch the slot began with. The packets of a
- * rule have no epoch: only the count tells their lives apart.
+ * Nothing that was thought of the old life is said of the new one. A first life after an add or a reset is no
+ * restart, whatever epoch the slot began with.
  */
-static bool has_restarted(const struct look *l)
-{
-	if (l->rule)
-		return l->record.restarts > l->slot->restarts;
-	return l->record.epoch > l->slot->epoch && l->record.restarts;
-}
-
-/* Nothing that was thought of the old life is said of the new one. */
 static void new_life(struct look *l)
 {
 	struct slot *s = l->slot;
 
-	if (has_restarted(l)) {
+	if (l->record.epoch > s->epoch && l->record.restarts) {
 		tell(l, EVENT_restart, CAUSE_NONE);
 		look_release(l, UINT32_MAX, CAUSE_RESTART);
 		look_trust(l, UINT32_MAX, CAUSE_RESTART);
 		s->state = KPHI_UP; /* if it has left or is down, that is this life's news */
 	}
 	s->epoch = l->record.epoch;
-	s->restarts = l->record.restarts;
 }
 
 void look_speaker(const struct look *l, uint64_t speaker[2])
@@ -152,11 +143,11 @@ static void blindness(struct look *l)
 
 void look_facts(struct look *l)
 {
-	uint64_t restarts = l->slot->restarts;
+	bool another = l->record.epoch != l->slot->epoch;
 
-	if (l->record.epoch != l->slot->epoch || l->record.restarts != restarts)
+	if (another)
 		new_life(l);
-	speech(l, l->record.restarts != restarts);
+	speech(l, another);
 	state(l);
 	health(l);
 	held_silence(l);

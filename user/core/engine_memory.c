@@ -70,7 +70,6 @@ static void adopt_facts(struct look *l)
 
 	s->state = l->record.state;
 	s->retuned = l->record.retuned;
-	s->restarts = l->record.restarts;
 	look_speaker(l, s->speaker);
 	if (l->record.flags & KPHI_WIRE_DEGRADED)
 		s->flags |= SLOT_DEGRADED;
@@ -91,16 +90,6 @@ static void meet(struct look *l)
 }
 
 /*
- * A rule has no epoch by which a verdict would name the life that it is on. But a peer that was judged was
- * up; if it is up since a later time than the last daemon's, and not for the first time, it has begun anew.
- */
-static bool restarted_unseen(const struct look *l)
-{
-	return l->rule && l->record.restarts && l->record.state == KPHI_UP &&
-	       l->record.since_ns > l->e->alive_ns && l->slot->published != KPHI_VERDICT_UNKNOWN;
-}
-
-/*
  * A peer that the last daemon knew. What it has told is not told again: its verdict and the time of its death
  * say what that was. A goodbye, a death or a new life since then has not been told.
  */
@@ -109,8 +98,6 @@ static void recognise(struct look *l)
 	struct slot *s = l->slot;
 
 	adopt_facts(l);
-	if (restarted_unseen(l))
-		s->restarts--;
 	if (l->record.since_ns > l->e->alive_ns && (s->state == KPHI_LEFT || s->state == KPHI_DOWN))
 		s->state = KPHI_UP;
 	if (s->published == KPHI_VERDICT_UNKNOWN && l->muted)

@@ -48,7 +48,7 @@ struct slot {
 	uint64_t epoch;
 	uint64_t token, since_ns, published_epoch; /* as published */
 	uint64_t suspect_ns; /* first suspicion, since somebody who is no shadow suspects it */
-	uint64_t retuned, restarts; /* record's at the last look */
+	uint64_t retuned; /* record's at the last look */
 	uint64_t speaker[2]; /* rules: the record's; BFD: [0] is the interval it announced, in us */
 	uint64_t never_ns; /* record.since_ns for which never_heard was announced; 0: none */
 	uint64_t sight_ns, sight_stalled_ns; /* hearing.since_ns, and stalled_total_ns at that time */

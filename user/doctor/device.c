@@ -63,29 +63,32 @@ static void link_state(struct findings *f, const struct device_facts *d)
 
 /* --- what it is --- */
 
-/* The parser begins with an Ethernet header, and these have none. */
-static bool has_no_ethernet(const struct device_facts *d)
-{
-	return d->link.type != ARPHRD_ETHER && d->link.type != ARPHRD_LOOPBACK;
-}
-
 static const char *or_the(const char *name, const char *otherwise)
 {
 	return *name ? name : otherwise;
 }
 
-static struct finding *kind_without_ethernet(struct findings *f, const struct device_facts *d)
+static struct finding *kind_foreign(struct findings *f, const struct device_facts *d)
 {
-	struct finding *finding = finding_add(f, d->link.name, "kind",
-					      d->us.known && d->us.attached ? FINDING_FAIL : FINDING_WARN,
-					      "%s: its packets have no Ethernet header, which kphi's program "
-					      "expects: no beat is found in them",
-					      or_the(d->link.kind, "a device of another kind"));
+	struct finding *finding = finding_add(f, d->link.name, "kind", FINDING_WARN,
+					      "%s (link type %u): its packets begin neither with an Ethernet "
+					      "header nor with IP, and kphi reads no others",
+					      or_the(d->link.kind, "a device of another kind"), d->link.type);
 
-	finding_remedy(finding,
-		       "let the beats come by an Ethernet device, or through a tunnel that carries Ethernet "
-		       "(gretap, vxlan)");
+	finding_remedy(finding, "let the beats come by another device");
 	return finding;
+}
+
+/* Tunnels of IP, and whatever else has no use for addresses below it. */
+static struct finding *kind_ip(struct findings *f, const struct device_facts *d)
+{
+	return finding_add(
+		f, d->link.name, "kind", FINDING_OK,
+		"%s: its packets begin with IP, without an Ethernet header, so kphi listens at tc%s",
+		or_the(d->link.kind, "a device of another kind"),
+		kind_is_tunnel(d->link.kind) && strcmp(d->link.kind, "tun") != 0
+			? "; here is heard what came through the tunnel"
+			: "");
 }
 
 static struct finding *kind_on_top(struct findings *f, const struct device_facts *d)
@@ -133,10 +136,11 @@ static struct finding *kind_of_many(struct findings *f, const struct device_fact
 	} else if (!strcmp(d->link.kind, "bridge")) {
 		finding = finding_add(f, d->link.name, "kind", FINDING_WARN, "a bridge has no native XDP");
 		finding_remedy(finding,
-			       "attach to its ports, by which packets come first, or use `mode generic`");
+			       "attach to its ports, by which packets come first; on the bridge kphi listens "
+			       "at tc");
 	} else if (!strcmp(d->link.kind, "team")) {
 		finding = finding_add(f, d->link.name, "kind", FINDING_WARN, "a team has no native XDP");
-		finding_remedy(finding, "attach to its ports, or use `mode generic`");
+		finding_remedy(finding, "attach to its ports; on the team kphi listens at tc");
 	} else if (*d->link.port_kind) {
 		finding = finding_add(
 			f, d->link.name, "kind", FINDING_OK,
@@ -151,8 +155,10 @@ static void kind(struct findings *f, const struct device_facts *d)
 {
 	struct finding *finding = NULL;
 
-	if (has_no_ethernet(d))
-		finding = kind_without_ethernet(f, d);
+	if (link_packets(d->link.type) == LINK_FOREIGN)
+		finding = kind_foreign(f, d);
+	else if (link_packets(d->link.type) == LINK_IP)
+		finding = kind_ip(f, d);
 	finding = finding ?: kind_of_many(f, d);
 	finding = finding ?: kind_on_top(f, d);
 	if (!finding)
@@ -217,8 +223,8 @@ static void hook_theirs(struct findings *f, const struct device_facts *d)
 	if (d->us.known)
 		finding_remedy(
 			finding,
-			"kphi leaves it alone: listen behind it with `mode tc`, which hears only what it "
-			"lets pass, or have its owner detach it (`bpftool net` shows it)");
+			"kphi leaves it alone and listens behind it, at tc, where only what it lets pass is "
+			"heard; or have its owner detach it (`bpftool net` shows it)");
 	finding_number(finding, "program_id", d->link.xdp_program);
 	finding_text(finding, "program", d->xdp_name);
 }
@@ -237,7 +243,7 @@ static void hook(struct findings *f, const struct device_facts *d, const struct 
 		hook_theirs(f, d);
 	else {
 		finding = finding_add(f, d->link.name, "hook", FINDING_OK, "free: no XDP program is on it");
-		if (d->us.known && !has_no_ethernet(d))
+		if (d->us.known && link_packets(d->link.type) != LINK_FOREIGN)
 			finding_remedy(finding, "`kphi net attach dev %s` listens here", d->link.name);
 	}
 }

@@ -62,7 +62,7 @@ static void native_xdp(struct findings *f, const struct device_facts *d, const s
 			"driver %s has no native XDP, or not with its present settings (%s): beats are "
 			"stamped later, after the kernel has built its own packet",
 			driver, source);
-		finding_remedy(finding, "`mode generic` works; a device below it may have it");
+		finding_remedy(finding, "kphi listens at tc then; a device below it may have native XDP");
 	} else {
 		finding = finding_add(
 			f, d->link.name, "native_xdp", FINDING_UNKNOWN,
@@ -94,7 +94,7 @@ static void mtu(struct findings *f, const struct device_facts *d, const struct h
 		finding = finding_add(f, d->link.name, "mtu", FINDING_FAIL,
 				      "MTU %u is above what driver %s takes with native XDP (%u)",
 				      d->link.mtu, d->nic.driver, limit);
-		finding_remedy(finding, "lower it with `ip link set %s mtu %u`, or use `mode generic`",
+		finding_remedy(finding, "lower it with `ip link set %s mtu %u`; as it is, kphi listens at tc",
 			       d->link.name, limit);
 	} else
 		finding = finding_add(f, d->link.name, "mtu", FINDING_OK, "MTU %u%s", d->link.mtu,
@@ -153,7 +153,7 @@ static struct finding *channels_per_cpu(struct findings *f, const struct device_
 		snprintf(why, sizeof(why),
 			 "ixgbe takes native XDP on up to %u CPUs, and this host may have %u", most, h->cpus);
 		finding = channels_fail(f, d, why);
-		finding_remedy(finding, "boot with possible_cpus=%u, or use `mode generic`", most);
+		finding_remedy(finding, "boot with possible_cpus=%u; as it is, kphi listens at tc", most);
 		return finding;
 	}
 	if (is(d, "virtio_net") && h->kernel < KERNEL(5, 13) &&
@@ -260,7 +260,8 @@ static void receive_offloads(struct findings *f, const struct device_facts *d)
 			"checksums (GRO_HW, guest checksum), and this host cannot tell it to stop");
 		finding_remedy(finding,
 			       "set guest_csum, guest_tso4, guest_tso6, guest_ecn and guest_ufo off (or "
-			       "ctrl_guest_offloads on) on the hypervisor's side, or use `mode generic`");
+			       "ctrl_guest_offloads on) on the hypervisor's side; as it is, kphi listens at "
+			       "tc");
 	} else if (refuses(d)) {
 		finding = finding_add(f, d->link.name, "receive_offloads", FINDING_FAIL,
 				      "driver %s refuses native XDP while LRO or GRO_HW is on", n->driver);

@@ -83,8 +83,7 @@ static void tunnels(struct findings *f, const struct traffic_facts *t)
 		t->tunnels);
 	finding_remedy(
 		finding,
-		"if a peer is behind it, attach to the tunnel's own device; `kphi doctor dev NAME` says "
-		"whether kphi can read its packets (not where they have no Ethernet header: gre, wireguard)");
+		"if a peer is behind it, attach to the tunnel's own device: `kphi net attach dev NAME`");
 }
 
 /* --- counters --- */

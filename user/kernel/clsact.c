@@ -7,8 +7,6 @@
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 
-#include "kernel/netlink.h"
-
 #define HANDLE 0x6b706869 /* "kphi" */
 
 int clsact_open(uint32_t ifindex)
@@ -64,16 +62,15 @@ static int take_filter(const struct nlmsghdr *message, void *context)
 	return MNL_CB_OK;
 }
 
-/* Is there a filter in this half of the qdisc? What cannot be asked may have one. */
-static bool has_filters(uint32_t ifindex, uint32_t half)
+int clsact_each(uint32_t ifindex, uint32_t half, mnl_cb_t each, void *context)
 {
-	struct nlmsghdr *message;
 	void *room = malloc(NETLINK_ROOM);
+	struct nlmsghdr *message;
 	struct tcmsg *tc;
-	bool any = false;
+	int err;
 
 	if (!room)
-		return true;
+		return -ENOMEM;
 	message = mnl_nlmsg_put_header(room);
 	message->nlmsg_type = RTM_GETTFILTER;
 	message->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
@@ -81,10 +78,17 @@ static bool has_filters(uint32_t ifindex, uint32_t half)
 	tc->tcm_family = AF_UNSPEC;
 	tc->tcm_ifindex = (int)ifindex;
 	tc->tcm_parent = TC_H_MAKE(TC_H_CLSACT, half);
-	if (netlink_ask(NETLINK_ROUTE, message, take_filter, &any))
-		any = true;
+	err = netlink_ask(NETLINK_ROUTE, message, each, context);
 	free(room);
-	return any;
+	return err;
+}
+
+/* Is there a filter in this half of the qdisc? What cannot be asked may have one. */
+static bool has_filters(uint32_t ifindex, uint32_t half)
+{
+	bool any = false;
+
+	return clsact_each(ifindex, half, take_filter, &any) || any;
 }
 
 void clsact_close(uint32_t ifindex)

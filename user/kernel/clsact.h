@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kernel/why.h"
+#include "kernel/netlink.h"
 
 /* The least number goes first; a priority that is another kind of filter's, or has our handle, is left to it.
  */
@@ -29,6 +29,9 @@ int clsact_replace(uint32_t ifindex, uint16_t priority, int program);
 uint32_t clsact_program(uint32_t ifindex, uint16_t priority);
 
 void clsact_remove(uint32_t ifindex, uint16_t priority);
+
+/* Each filter, whoever's, in TC_H_MIN_INGRESS or _EGRESS, as its message says it. 0 or a negative errno. */
+int clsact_each(uint32_t ifindex, uint32_t half, mnl_cb_t each, void *context);
 
 /* Removes the qdisc if there is no filter in it. */
 void clsact_close(uint32_t ifindex);

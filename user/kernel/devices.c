@@ -236,7 +236,7 @@ void devices_make_sure(struct devices *d, uint64_t now_ns)
 	d->sure_ns = now_ns;
 	for (uint32_t i = 0; i < d->count; i++)
 		if (d->list[i].here && d->list[i].present)
-			links_ask(d->links, d->list[i].ifindex, on_news, d);
+			links_ask(d->list[i].ifindex, on_news, d);
 	list_links(d, now_ns);
 	keep_time(d, now_ns);
 }

@@ -3,91 +3,79 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <linux/ethtool.h>
-#include <linux/sockios.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "kernel/drivers.h"
+#include "kernel/ethtool.h"
 #include "kernel/hook.h"
 #include "kernel/link_facts.h"
 
 struct device {
-	char driver[32]; /* "" if it does not say */
-	int mtu; /* 0 if it does not say */
+	struct link_facts link;
+	struct ethtool_facts nic;
 };
 
-static struct device describe(const char *name)
+static void describe(const char *name, struct device *d)
 {
-	struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
-	struct ifreq request = {0};
-	struct device d = {0};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	link_facts_of(if_nametoindex(name), &d->link);
+	ethtool_read(name, &d->nic);
+}
 
-	if (fd < 0)
-		return d;
-	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", name);
-	if (!ioctl(fd, SIOCGIFMTU, &request))
-		d.mtu = request.ifr_mtu;
-	request.ifr_data = (char *)&info;
-	if (!ioctl(fd, SIOCETHTOOL, &request))
-		snprintf(d.driver, sizeof(d.driver), "%.31s", info.driver);
-	close(fd);
-	return d;
+static const char *driver_of(const struct device *d)
+{
+	return *d->nic.driver ? d->nic.driver : "(unknown)";
 }
 
 static int explain_size(struct why *w, int err, const char *name, const struct device *d)
 {
-	const struct driver *known = driver_find(d->driver);
-	int limit = known ? (int)known->mtu : 0;
+	const struct driver *known = driver_find(d->nic.driver);
+	uint32_t limit = known ? known->mtu : 0;
 
-	if (limit && d->mtu > limit)
+	if (limit && d->link.mtu > limit)
 		return why(w, err,
-			   "%s: native XDP refused (%s): MTU %d is above what driver %s takes (%d). Lower it "
-			   "with `ip link set %s mtu %d`",
-			   name, why_errno(err), d->mtu, d->driver, limit, name, limit);
+			   "%s: native XDP refused (%s): MTU %u is above what driver %s takes (%u). Lower it "
+			   "with `ip link set %s mtu %u`",
+			   name, why_errno(err), d->link.mtu, d->nic.driver, limit, name, limit);
 	return why(w, err,
-		   "%s: native XDP refused (%s): driver %s does not take it with MTU %d and the present "
+		   "%s: native XDP refused (%s): driver %s does not take it with MTU %u and the present "
 		   "offloads. Try `ethtool -K %s lro off rx-gro-hw off` or a smaller MTU",
-		   name, why_errno(err), *d->driver ? d->driver : "(unknown)", d->mtu, name);
+		   name, why_errno(err), driver_of(d), d->link.mtu, name);
 }
 
-static int explain_vlan(struct why *w, int err, const char *name)
+static int explain_vlan(struct why *w, int err, const char *name, const struct link_facts *link)
 {
-	struct link_facts link;
 	char parent[32] = "ITS-PARENT"; /* in another network namespace */
 
-	if (!link_facts_of(if_nametoindex(name), &link) && link.lower && !link.lower_elsewhere)
-		if_indextoname(link.lower, parent);
+	if (link->lower && !link->lower_elsewhere)
+		if_indextoname(link->lower, parent);
 	return why(w, err,
 		   "%s: a VLAN sub-interface has no native XDP. Attach to its parent device, which hears its "
 		   "packets earlier: `kphi net attach dev %s`; kphi looks behind the tag, and a rule may ask "
 		   "for `vlan %u`",
-		   name, parent, link.vlan);
+		   name, parent, link->vlan);
 }
 
 static int explain_unsupported(struct why *w, int err, const char *name, const struct device *d)
 {
-	if (!strcmp(d->driver, "802.1Q VLAN Support"))
-		return explain_vlan(w, err, name);
-	if (!strcmp(d->driver, "bridge"))
+	if (!strcmp(d->nic.driver, "802.1Q VLAN Support"))
+		return explain_vlan(w, err, name, &d->link);
+	if (!strcmp(d->nic.driver, "bridge"))
 		return why(w, err, "%s: a bridge has no native XDP. Attach to its ports", name);
-	if (!strcmp(d->driver, "bonding"))
+	if (!strcmp(d->nic.driver, "bonding"))
 		return why(w, err,
 			   "%s: a bond has native XDP only if the drivers of all its ports have it, no port "
 			   "has a program of its own, and its mode is balance-rr, active-backup, balance-xor "
 			   "or 802.3ad",
 			   name);
-	if (!strcmp(d->driver, "virtio_net"))
+	if (!strcmp(d->nic.driver, "virtio_net"))
 		return why(w, err,
 			   "%s: virtio_net refuses native XDP while receive offloads (LRO, GRO_HW, guest "
 			   "checksum) are on. Switch them off on the host's side of the device",
 			   name);
 	return why(w, err, "%s: driver %s has no native XDP (or an offload such as LRO stands in its way)",
-		   name, *d->driver ? d->driver : "(unknown)");
+		   name, driver_of(d));
 }
 
 /* The errno is of the time of attaching, the occupant of now. */
@@ -126,7 +114,7 @@ static int explain_native(struct why *w, int err, const char *name, const struct
 			"%s: driver %s has too few queues (or too little memory) for native XDP, which "
 			"wants a transmit queue of its own per CPU. Change the channels with `ethtool -L %s "
 			"combined N`",
-			name, *d->driver ? d->driver : "(unknown)", name);
+			name, driver_of(d), name);
 	case -ENOSPC:
 		return why(w, err,
 			   "%s: fewer receive queues here than transmit queues at the other end. Even them "
@@ -141,8 +129,9 @@ static int explain_native(struct why *w, int err, const char *name, const struct
 
 int explain_attach(struct why *w, int err, const char *name, enum attach_mode mode)
 {
-	struct device d = describe(name);
+	struct device d;
 
+	describe(name, &d);
 	if (why_denied(err))
 		return why(w, err, "%s: attaching is refused: %s; %s", name, why_errno(err), why_denied(err));
 	if (mode != ATTACH_TC && (err == -EBUSY || err == -EEXIST))

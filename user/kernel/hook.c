@@ -14,8 +14,6 @@
 #include "kernel/explain.h"
 #include "kernel/netns.h"
 
-/* Of Linux 6.6, newer than our headers. The link's ifindex is where an XDP link's is. */
-#define TCX_INGRESS  ((enum bpf_attach_type)46)
 #define BEFORE_FLAG  (1U << 3) /* BPF_F_BEFORE, with nobody named: before everybody */
 #define PROGRAM_MAPS 64
 
@@ -73,7 +71,7 @@ static void ask_link(struct attachment *a, int fd)
 
 	if (bpf_obj_get_info_by_fd(fd, &info, &size))
 		return;
-	a->alive = info.xdp.ifindex != 0;
+	a->alive = info.xdp.ifindex != 0; /* a TCX link has its own in the same place */
 	a->link_id = info.id;
 	a->program_id = info.prog_id;
 }

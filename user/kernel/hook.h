@@ -3,8 +3,13 @@
 #ifndef KPHI_KERNEL_HOOK_H
 #define KPHI_KERNEL_HOOK_H
 
+#include <linux/bpf.h>
+
 #include "kernel/attach.h"
 #include "kernel/load.h"
+
+/* BPF_TCX_INGRESS: of Linux 6.6, newer than our headers. */
+#define TCX_INGRESS ((enum bpf_attach_type)46)
 
 /*
  * Puts the program on the device in the way that *a says (ifindex, netns, device, wanted, mode, hook,

@@ -2,7 +2,6 @@
 #include "kernel/ladder.h"
 
 #include <errno.h>
-#include <linux/if_arp.h>
 #include <string.h>
 
 #include "kernel/explain.h"
@@ -29,25 +28,11 @@ struct prospect {
 	uint32_t occupant; /* somebody else's XDP program; 0: none */
 };
 
-/* Ethernet, or IP from the first byte on. */
 static enum load_program reader_of(uint16_t type)
 {
-	switch (type) {
-	case ARPHRD_ETHER:
-	case ARPHRD_LOOPBACK:
-		return LOAD_TC;
-	case ARPHRD_NONE: /* wireguard, tun */
-	case ARPHRD_RAWIP:
-	case ARPHRD_PPP:
-	case ARPHRD_TUNNEL:
-	case ARPHRD_TUNNEL6:
-	case ARPHRD_SIT:
-	case ARPHRD_IPGRE:
-	case ARPHRD_IP6GRE:
-		return LOAD_TC_IP;
-	default:
-		return 0;
-	}
+	enum link_packets packets = link_packets(type);
+
+	return packets == LINK_ETHERNET ? LOAD_TC : packets == LINK_IP ? LOAD_TC_IP : 0;
 }
 
 /* --- who is there already --- */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/if.h>
+#include <linux/if_arp.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <stdio.h>
@@ -10,6 +11,26 @@
 #include <string.h>
 
 #include "kernel/netlink.h"
+
+enum link_packets link_packets(uint16_t type)
+{
+	switch (type) {
+	case ARPHRD_ETHER:
+	case ARPHRD_LOOPBACK:
+		return LINK_ETHERNET;
+	case ARPHRD_NONE: /* wireguard, tun */
+	case ARPHRD_RAWIP:
+	case ARPHRD_PPP:
+	case ARPHRD_TUNNEL:
+	case ARPHRD_TUNNEL6:
+	case ARPHRD_SIT:
+	case ARPHRD_IPGRE:
+	case ARPHRD_IP6GRE:
+		return LINK_IP;
+	default:
+		return LINK_FOREIGN;
+	}
+}
 
 struct reader {
 	void (*each)(void *context, const struct link_facts *link);

@@ -26,6 +26,15 @@ struct link_facts {
 	uint32_t xdp_program; /* id; 0: none, or more than one */
 };
 
+/* With what its packets begin. */
+enum link_packets {
+	LINK_FOREIGN, /* nothing that kphi reads */
+	LINK_ETHERNET,
+	LINK_IP, /* for tc only: XDP begins with an Ethernet header */
+};
+
+enum link_packets link_packets(uint16_t type);
+
 /* Every device of this network namespace. 0 or a negative errno. */
 int link_facts_each(void (*each)(void *context, const struct link_facts *link), void *context);
 

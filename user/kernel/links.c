@@ -2,18 +2,16 @@
 #include "kernel/links.h"
 
 #include <errno.h>
-#include <libmnl/libmnl.h>
 #include <linux/if.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#define ROOM 32768 /* what the kernel itself takes for one part of a dump */
+#include "kernel/netlink.h"
 
 struct links {
-	struct mnl_socket *socket; /* news */
-	struct mnl_socket *asking;
-	char room[ROOM];
+	struct mnl_socket *socket;
+	char room[NETLINK_ROOM];
 };
 
 struct reader {
@@ -48,19 +46,6 @@ static int take_message(const struct nlmsghdr *message, void *context)
 	return MNL_CB_OK;
 }
 
-static struct mnl_socket *open_socket(int flags, unsigned int groups)
-{
-	struct mnl_socket *socket = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC | flags);
-	int err;
-
-	if (!socket || !mnl_socket_bind(socket, groups, MNL_SOCKET_AUTOPID))
-		return socket;
-	err = errno;
-	mnl_socket_close(socket);
-	errno = err;
-	return NULL;
-}
-
 struct links *links_open(void)
 {
 	struct links *l = calloc(1, sizeof(*l));
@@ -68,9 +53,8 @@ struct links *links_open(void)
 
 	if (!l)
 		return NULL;
-	l->socket = open_socket(SOCK_NONBLOCK, RTMGRP_LINK);
-	l->asking = l->socket ? open_socket(0, 0) : NULL;
-	if (l->asking)
+	l->socket = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (l->socket && !mnl_socket_bind(l->socket, RTMGRP_LINK, MNL_SOCKET_AUTOPID))
 		return l;
 	err = errno;
 	links_close(l);
@@ -84,8 +68,6 @@ void links_close(struct links *l)
 		return;
 	if (l->socket)
 		mnl_socket_close(l->socket);
-	if (l->asking)
-		mnl_socket_close(l->asking);
 	free(l);
 }
 
@@ -112,70 +94,42 @@ int links_read(struct links *l, void (*each)(void *context, const struct link_ne
 }
 
 /* `ifindex` 0: all of them. */
-static int request(struct mnl_socket *socket, char *room, uint32_t ifindex)
+static int ask(uint32_t ifindex, struct reader *r)
 {
-	struct nlmsghdr *message = mnl_nlmsg_put_header(room);
+	void *room = malloc(NETLINK_ROOM);
+	struct nlmsghdr *message;
 	struct ifinfomsg *info;
+	int err;
 
+	if (!room)
+		return -ENOMEM;
+	message = mnl_nlmsg_put_header(room);
 	message->nlmsg_type = RTM_GETLINK;
 	message->nlmsg_flags = ifindex ? NLM_F_REQUEST : NLM_F_REQUEST | NLM_F_DUMP;
 	info = mnl_nlmsg_put_extra_header(message, sizeof(*info));
 	info->ifi_family = AF_UNSPEC;
 	info->ifi_index = (int)ifindex;
 	mnl_attr_put_u32(message, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
-	return mnl_socket_sendto(socket, message, message->nlmsg_len) < 0 ? -errno : 0;
+	err = netlink_ask(NETLINK_ROUTE, message, take_message, r);
+	free(room);
+	return err;
 }
 
-static ssize_t receive(struct mnl_socket *socket, char *room)
-{
-	ssize_t size;
-
-	do
-		size = mnl_socket_recvfrom(socket, room, ROOM);
-	while (size < 0 && errno == EINTR);
-	return size < 0 ? -errno : size;
-}
-
-int links_ask(struct links *l, uint32_t ifindex, void (*each)(void *context, const struct link_news *news),
-	      void *context)
+int links_ask(uint32_t ifindex, void (*each)(void *context, const struct link_news *news), void *context)
 {
 	struct link_news gone = {.ifindex = ifindex, .name = "", .gone = true};
 	struct reader r = {each, context};
-	int err = request(l->asking, l->room, ifindex);
-	ssize_t size = err ? err : receive(l->asking, l->room);
+	int err = ask(ifindex, &r);
 
-	if (size < 0)
-		return (int)size;
-	/* One answer or one error, and neither is the end of a dump. */
-	if (mnl_cb_run(l->room, (size_t)size, 0, mnl_socket_get_portid(l->asking), take_message, &r) >= 0)
-		return 0;
-	if (errno != ENODEV)
-		return -errno;
+	if (err != -ENODEV)
+		return err;
 	each(context, &gone);
 	return 0;
 }
 
 int links_dump(void (*each)(void *context, const struct link_news *news), void *context)
 {
-	struct mnl_socket *socket = open_socket(0, 0);
 	struct reader r = {each, context};
-	char *room = malloc(ROOM);
-	int err = socket && room ? request(socket, room, 0) : -errno;
-	int more = MNL_CB_OK;
 
-	while (!err && more > MNL_CB_STOP) {
-		ssize_t size = receive(socket, room);
-
-		if (size < 0)
-			err = (int)size;
-		else
-			more = mnl_cb_run(room, (size_t)size, 0, mnl_socket_get_portid(socket), take_message,
-					  &r);
-		if (more == MNL_CB_ERROR)
-			err = -errno;
-	}
-	free(room);
-	if (socket)
-		mnl_socket_close(socket);
-	return err;
+	return ask(0, &r);
 }

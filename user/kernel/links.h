@@ -27,10 +27,9 @@ int links_read(struct links *l, void (*each)(void *context, const struct link_ne
 
 /* One device as it is now: news may be a second late (the kernel's linkwatch rations them). 0 or a negative
  * errno. */
-int links_ask(struct links *l, uint32_t ifindex, void (*each)(void *context, const struct link_news *news),
-	      void *context);
+int links_ask(uint32_t ifindex, void (*each)(void *context, const struct link_news *news), void *context);
 
-/* Every device there is, over a socket of its own. 0 or a negative errno. */
+/* Every device there is. 0 or a negative errno. */
 int links_dump(void (*each)(void *context, const struct link_news *news), void *context);
 
 #endif

@@ -7,13 +7,11 @@
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "kernel/clsact.h"
 #include "kernel/explain.h"
-#include "kernel/netlink.h"
-
-#define TCX_INGRESS ((enum bpf_attach_type)46) /* BPF_TCX_INGRESS: came with 6.6, newer than our headers */
+#include "kernel/hook.h"
 
 static void add(struct occupants *o, uint32_t id, const char *name, const char *hook)
 {
@@ -71,29 +69,10 @@ static int take_filter(const struct nlmsghdr *message, void *context)
 	return MNL_CB_OK;
 }
 
-/* A device without a clsact qdisc has no filters to list. */
-static void read_clsact(uint32_t ifindex, struct occupants *o)
-{
-	void *room = malloc(NETLINK_ROOM);
-	struct nlmsghdr *message;
-	struct tcmsg *tc;
-
-	if (!room)
-		return;
-	message = mnl_nlmsg_put_header(room);
-	message->nlmsg_type = RTM_GETTFILTER;
-	message->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-	tc = mnl_nlmsg_put_extra_header(message, sizeof(*tc));
-	tc->tcm_family = AF_UNSPEC;
-	tc->tcm_ifindex = (int)ifindex;
-	tc->tcm_parent = TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS);
-	netlink_ask(NETLINK_ROUTE, message, take_filter, o);
-	free(room);
-}
-
 void occupants_read(uint32_t ifindex, struct occupants *o)
 {
 	*o = (struct occupants){0};
 	read_tcx(ifindex, o);
-	read_clsact(ifindex, o);
+	/* A device without a clsact qdisc has no filters to list. */
+	clsact_each(ifindex, TC_H_MIN_INGRESS, take_filter, o);
 }

@@ -36,7 +36,7 @@ const char *why_errno(int err)
 const char *why_denied(int err)
 {
 	if (geteuid() != 0 && (err == -EPERM || err == -EACCES))
-		return "run it as root (it needs CAP_BPF and CAP_NET_ADMIN)";
+		return "run it as root (it needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON)";
 	/* To root, EACCES is what the verifier says when it rejects a program. */
 	return err == -EPERM ? "a security policy of this host (LSM, lockdown or seccomp) refuses bpf(2) "
 			       "even to root"
