@@ -27,7 +27,7 @@ static const struct {
 	{"run", cmd_run, "the daemon: thresholds, verdicts, events"},
 	{"event", cmd_event, "what the daemon has to say"},
 	{"check", cmd_check, "what another detector says of the same peers, against what was heard"},
-	{"trace", cmd_trace, "arrivals in a file: show, convert, replay, calibrate"},
+	{"trace", cmd_trace, "arrivals in a file: record, show, convert, replay, calibrate"},
 };
 #define OBJECTS (sizeof(objects) / sizeof(*objects))
 

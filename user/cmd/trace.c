@@ -6,6 +6,8 @@
 int cmd_trace(struct kphi_cli *cli, int argc, char **argv)
 {
 	const struct command commands[] = {
+		{"record", trace_record, trace_record_specs, trace_record_specs_count, "FILE",
+		 "arrivals as they come into a new trace, until it is interrupted; needs root"},
 		{"show", trace_show, trace_show_specs, trace_show_specs_count, "FILE",
 		 "what is in a trace: its peers, or the arrivals of one"},
 		{"convert", trace_convert, trace_convert_specs, trace_convert_specs_count, "IN OUT",

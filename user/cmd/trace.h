@@ -5,10 +5,11 @@
 
 #include "cmd/cmd.h"
 
+int trace_record(struct kphi_cli *cli, struct args *args);
 int trace_show(struct kphi_cli *cli, struct args *args);
 int trace_convert(struct kphi_cli *cli, struct args *args);
 
-extern const struct option_spec trace_show_specs[], trace_convert_specs[];
-extern const size_t trace_show_specs_count, trace_convert_specs_count;
+extern const struct option_spec trace_record_specs[], trace_show_specs[], trace_convert_specs[];
+extern const size_t trace_record_specs_count, trace_show_specs_count, trace_convert_specs_count;
 
 #endif

@@ -312,3 +312,10 @@ int control_listen(struct control *c, uint16_t port, bool on, struct why *w)
 
 	return answer(ask(c, &q), w, on ? "listen" : "deafen");
 }
+
+int control_record(struct control *c, uint64_t until_ns, struct why *w)
+{
+	struct kphi_control q = {.op = KPHI_CONTROL_RECORD, .until_ns = until_ns};
+
+	return answer(ask(c, &q), w, "record");
+}

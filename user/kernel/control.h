@@ -71,4 +71,8 @@ int control_stop_ticks(struct control *c, const struct store *s, struct why *w);
 /* Listen for native heartbeats on a port, or stop. */
 int control_listen(struct control *c, uint16_t port, bool on, struct why *w);
 
+/* Arrivals go to the ring buffer `arrivals` until then (CLOCK_MONOTONIC); 0: no more. Takes no lock of the
+ * store's: whoever records holds one of his own. */
+int control_record(struct control *c, uint64_t until_ns, struct why *w);
+
 #endif

@@ -6,6 +6,7 @@
  *   ROOT/abi-1a2b3c4d/{store,peers,records,...}    the maps
  *   ROOT/abi-1a2b3c4d/control                      the control program
  *   ROOT/abi-1a2b3c4d/links/...                    one bpf_link a device, see attach.h
+ *   ROOT/abi-1a2b3c4d/recorder                     empty; locked by whoever records arrivals
  */
 #ifndef KPHI_KERNEL_PIN_H
 #define KPHI_KERNEL_PIN_H

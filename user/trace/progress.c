@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "trace/progress.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,18 +41,38 @@ static void draw(const struct progress *p, uint64_t done, uint64_t spent_ns)
 	fprintf(stderr, "\r%s [%s] %3d%%, %s left\033[K", p->what, bar, (int)(share * 100), left);
 }
 
+static bool is_due(struct progress *p, uint64_t *now_ns)
+{
+	if (!p->on)
+		return false;
+	*now_ns = clock_monotonic_ns();
+	if (*now_ns < p->next_ns)
+		return false;
+	p->next_ns = *now_ns + REDRAW_NS;
+	p->shown = true;
+	return true;
+}
+
 void progress_at(struct progress *p, uint64_t done)
 {
 	uint64_t now_ns;
 
-	if (!p->on)
+	if (is_due(p, &now_ns))
+		draw(p, p->total && done > p->total ? p->total : done, now_ns - p->begin_ns);
+}
+
+void progress_say(struct progress *p, const char *format, ...)
+{
+	uint64_t now_ns;
+	va_list args;
+
+	if (!is_due(p, &now_ns))
 		return;
-	now_ns = clock_monotonic_ns();
-	if (now_ns < p->next_ns)
-		return;
-	p->next_ns = now_ns + REDRAW_NS;
-	p->shown = true;
-	draw(p, p->total && done > p->total ? p->total : done, now_ns - p->begin_ns);
+	fprintf(stderr, "\r%s: ", p->what);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputs("\033[K", stderr);
 }
 
 void progress_end(struct progress *p)

@@ -19,6 +19,9 @@ void progress_begin(struct progress *p, const char *what, uint64_t total);
  * arrival. */
 void progress_at(struct progress *p, uint64_t done);
 
+/* The same where no end is known: "recording week.trace: 812 arrivals, ...". */
+void progress_say(struct progress *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Takes the line away. */
 void progress_end(struct progress *p);
 

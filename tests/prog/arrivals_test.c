@@ -1,0 +1,607 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * `kphi trace record` beside the packet path: what it writes replays to the very records and rings that the
+ * kernel has meanwhile made of the same packets. And every arrival is in the trace or among the lost ones:
+ * with a recorder that was stopped, one that was stopped for longer than its lease, and one that was killed.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "cmd/trace_replay.h"
+#include "io/parse.h"
+#include "prog/bfd.h"
+#include "prog/rules.h"
+
+#define PEERS  32
+#define WINDOW 64
+#define ROUNDS 6000
+#define PHI_8  ((q32_t)8 << 32)
+#define RING   ((KPHI_ARRIVALS_BYTES - 1) / (sizeof(struct kphi_arrival) + 8)) /* arrivals that it holds */
+
+static uint64_t chance = 20260729;
+
+static uint32_t random_below(uint32_t n)
+{
+	chance = chance * 6364136223846793005U + 1442695040888963407U;
+	return (uint32_t)(chance >> 33) % n;
+}
+
+/* --- the recorder --- */
+
+static char folder[] = "/tmp/kphi-arrivals-XXXXXX";
+
+static const char *file_of(const char *name)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return path;
+}
+
+static pid_t start(const char *name)
+{
+	const char *kphi = getenv("KPHI");
+	const char *path = file_of(name);
+	pid_t pid = fork();
+
+	if (!pid) {
+		freopen("/dev/null", "w", stdout);
+		execl(kphi, kphi, "--pin", world.pin.root, "trace", "record", path, NULL);
+		_exit(127);
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
+/* Once its file is there, it records. */
+static pid_t record(const char *name)
+{
+	pid_t pid = start(name);
+
+	for (int i = 0; access(file_of(name), F_OK); i++) {
+		if (i == 10000 || waitpid(pid, NULL, WNOHANG))
+			fail_msg("%s: nobody records", name);
+		usleep(1000);
+	}
+	return pid;
+}
+
+static void end(pid_t pid, int signal)
+{
+	int status;
+
+	assert_int_equal(kill(pid, signal), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (signal == SIGKILL)
+		assert_true(WIFSIGNALED(status));
+	else
+		assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
+}
+
+static void stop(pid_t pid)
+{
+	int status;
+
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	assert_true(WIFSTOPPED(status));
+}
+
+static uint64_t lease(void)
+{
+	static struct kphi_ports ports;
+	const uint32_t zero = 0;
+
+	assert_int_equal(bpf_map_lookup_elem(load_map_fd(world.skeleton, ".data.ports"), &zero, &ports), 0);
+	return ports.record_until_ns;
+}
+
+static void wait_for_its_end(void)
+{
+	for (int i = 0; clock_monotonic_ns() < lease(); i++) {
+		assert_true(i < 10000);
+		usleep(1000);
+	}
+}
+
+/* The file may be there before its head is. */
+static void count_file(const char *name, uint32_t *peers, uint64_t *arrivals)
+{
+	char why[WHY_SIZE];
+	struct trace *t = trace_open(file_of(name), why, sizeof(why));
+	struct kphi_beat beat;
+	uint32_t peer;
+
+	*peers = 0;
+	*arrivals = 0;
+	while (t && trace_next(t, &peer, &beat) > 0)
+		++*arrivals;
+	if (t)
+		*peers = trace_peers(t);
+	trace_close(t);
+}
+
+/* Until so much has reached the file, which takes a flush. */
+static void wait_for(const char *name, uint32_t peers, uint64_t arrivals)
+{
+	uint32_t known;
+	uint64_t n;
+
+	for (int i = 0; i < 2000; i++) {
+		count_file(name, &known, &n);
+		if (known >= peers && n >= arrivals)
+			return;
+		usleep(10000);
+	}
+	fail_msg("%s: only %" PRIu64 " arrivals of %u peers", name, n, known);
+}
+
+/* --- senders --- */
+
+enum kind { NATIVE, NUMBERED, BFD, VRRP };
+
+struct sender {
+	enum kind kind;
+	uint64_t interval_ns; /* native; 0: to be learned */
+	uint32_t slot;
+	uint64_t epoch, sequence;
+	bool down;
+	uint8_t source;
+	struct bfd bfd;
+};
+
+static struct sender senders[] = {
+	{.kind = NATIVE, .interval_ns = 1000000},
+	{.kind = NATIVE},
+	{.kind = NATIVE, .interval_ns = 50000}, /* it never keeps that: retuned again and again */
+	{.kind = NUMBERED, .source = 2},
+	{.kind = BFD, .source = 3},
+	{.kind = VRRP, .source = 4},
+};
+
+static const struct kphi_peer native_peer = {.id.kind = KPHI_ID_NATIVE};
+
+static void add(struct sender *s)
+{
+	const struct kphi_rule numbered = {.sequence_offset = 2, .sequence_bits = 16};
+	const struct kphi_rule bfd = {.decoder = KPHI_DECODER_BFD, .min_ttl = 255};
+	const struct kphi_rule vrrp = {.match = {{.value = 0x0107, .mask = 0x0fff, .width = 2}},
+				       .leave = {.mask = 0xff, .offset = 2, .width = 1}};
+	struct kphi_peer peer = native_peer;
+
+	s->epoch = 1000;
+	s->bfd = bfd_up;
+	peer.interval_ns = s->interval_ns;
+	if (s->kind == NATIVE)
+		s->slot = world_add(&world, &peer);
+	else if (s->kind == NUMBERED)
+		s->slot = rule_add(&(struct rule_for){.source = s->source}, &numbered);
+	else if (s->kind == BFD)
+		s->slot = rule_add(&(struct rule_for){.source = s->source, .port = BFD_PORT}, &bfd);
+	else
+		s->slot = rule_add(&(struct rule_for){.protocol = PROTOCOL_VRRP}, &vrrp);
+}
+
+static void send_packet(void)
+{
+	static uint32_t sent;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
+		run_on_cpu((int)(sent++ / 16 % 2));
+	assert_int_equal(world_try(&world, &packet), 0);
+	usleep(random_below(40) ? random_below(300) : 12000);
+}
+
+static void send_native(const struct sender *s, uint8_t type, uint64_t epoch, uint64_t sequence)
+{
+	static const struct shape plain = {.version = 4};
+	struct message m = world_message(&world, s->slot, epoch, sequence);
+
+	m.type = type;
+	m.flags = random_below(20) ? 0 : KPHI_WIRE_DEGRADED;
+	m.load_average = random_below(20);
+	m.available_capacity = 100 - m.load_average;
+	m.cluster_version = 7;
+	packet_build(&packet, &plain, &m);
+	send_packet();
+}
+
+static void restart(struct sender *s)
+{
+	s->epoch++;
+	s->sequence = random_below(100);
+	s->down = false;
+	send_native(s, KPHI_WIRE_BEAT, s->epoch, s->sequence);
+}
+
+static void go_on_native(struct sender *s)
+{
+	uint32_t what = random_below(200);
+
+	if (s->down && what < 150)
+		restart(s);
+	else if (what < 140)
+		send_native(s, KPHI_WIRE_BEAT, s->epoch, ++s->sequence);
+	else if (what < 160)
+		send_native(s, KPHI_WIRE_BEAT, s->epoch, s->sequence += 2 + random_below(3));
+	else if (what < 170)
+		send_native(s, KPHI_WIRE_BEAT, s->epoch, s->sequence);
+	else if (what < 180) {
+		s->sequence += 2;
+		send_native(s, KPHI_WIRE_BEAT, s->epoch, s->sequence);
+		send_native(s, KPHI_WIRE_BEAT, s->epoch, s->sequence - 1);
+	} else if (what < 184)
+		send_native(s, KPHI_WIRE_BEAT, s->epoch, s->sequence - 100);
+	else if (what < 188)
+		send_native(s, KPHI_WIRE_BEAT, s->epoch - 1, s->sequence + 1);
+	else if (what < 192)
+		send_native(s, KPHI_WIRE_BEAT, UINT64_C(1) << 60, 1);
+	else if (what < 195)
+		send_native(s, KPHI_WIRE_LEAVE, s->epoch, ++s->sequence);
+	else if (what < 197) {
+		send_native(s, KPHI_WIRE_DOWN, s->epoch, ++s->sequence);
+		send_native(s, KPHI_WIRE_BEAT, s->epoch, ++s->sequence);
+		s->down = true;
+	} else
+		restart(s);
+}
+
+static void send_numbered(const struct sender *s, uint16_t number)
+{
+	const struct shape shape = {.version = 4, .source = s->source, .port = RULE_PORT};
+	uint8_t payload[8] = {0};
+
+	put16(payload + 2, number);
+	packet_build_around(&packet, &shape, payload, sizeof(payload));
+	send_packet();
+}
+
+/* Loss, duplicates, overtaking, and a jump that the next number confirms; 16 bits overflow on the way. */
+static void go_on_numbered(struct sender *s)
+{
+	uint32_t what = random_below(100);
+
+	s->sequence += what < 70 ? 1 : what < 80 ? 2 + random_below(4) : what < 85 ? 0 : 2;
+	if (what >= 97)
+		s->sequence += 20000;
+	send_numbered(s, (uint16_t)s->sequence);
+	if (what >= 85)
+		send_numbered(s, (uint16_t)(what >= 97 ? ++s->sequence : s->sequence - 1));
+}
+
+static void send_bfd(const struct sender *s, struct bfd b)
+{
+	const struct shape shape = {.version = 4, .source = s->source, .port = BFD_PORT, .ttl = BFD_TTL};
+	uint8_t payload[BFD_SIZE];
+
+	bfd_write(payload, &b);
+	packet_build_around(&packet, &shape, payload, sizeof(payload));
+	send_packet();
+}
+
+/* A poll and what it has announced, answers to polls, another session, and AdminDown. */
+static void go_on_bfd(struct sender *s)
+{
+	uint32_t what = random_below(100);
+	struct bfd b = s->bfd;
+
+	if (what < 5) {
+		s->bfd.desired_us = b.desired_us = b.desired_us == 50000 ? 1000 : 50000;
+		b.state |= BFD_POLL;
+	} else if (what < 8) {
+		b.state |= BFD_FINAL;
+	} else if (what < 10) {
+		s->bfd.mine = b.mine += 1;
+	} else if (what < 13) {
+		b.state = BFD_ADMIN_DOWN;
+	} else if (what < 15) {
+		b.state = BFD_DOWN;
+		b.diagnostic = 1;
+	}
+	send_bfd(s, b);
+}
+
+static void go_on_vrrp(struct sender *s)
+{
+	uint8_t payload[20] = {0x21, 0x07, 0x96, 1};
+	struct shape shape = {.version = 4, .ttl = 255, .bare = true, .protocol = PROTOCOL_VRRP};
+
+	if (!random_below(20))
+		s->source ^= 1;
+	if (!random_below(30))
+		payload[2] = 0;
+	shape.source = s->source;
+	packet_build_around(&packet, &shape, payload, sizeof(payload));
+	send_packet();
+}
+
+static void go_on(struct sender *s)
+{
+	static void (*const by_kind[])(struct sender *) = {
+		[NATIVE] = go_on_native, [NUMBERED] = go_on_numbered, [BFD] = go_on_bfd, [VRRP] = go_on_vrrp};
+
+	by_kind[s->kind](s);
+}
+
+/* --- from the file --- */
+
+static struct replay_plan plan;
+static struct replay *replay;
+static struct trace_stream stream;
+
+static void replay_file(const char *name)
+{
+	const q32_t phi = PHI_8;
+	struct replay_source source;
+
+	assert_int_equal(trace_stream_open(&stream, file_of(name), NULL), 0);
+	plan = (struct replay_plan){.window = trace_stream_window(&stream, 0)};
+	assert_int_equal(plan.window, WINDOW);
+	assert_int_equal(replay_plan_model(&plan, REPLAY_OWN_MODEL, &phi, 1), 0);
+	replay = replay_new(&plan);
+	assert_non_null(replay);
+	source = trace_stream_source(&stream);
+	assert_int_equal(replay_run(replay, &source, UINT64_MAX), 0);
+}
+
+static void close_file(void)
+{
+	replay_free(replay);
+	trace_stream_close(&stream);
+}
+
+/* The number that a peer has in the trace. */
+static uint32_t number_of(const char *peer)
+{
+	for (uint32_t i = 0; i < trace_peers(stream.trace); i++)
+		if (!strcmp(trace_peer(stream.trace, i)->name, peer))
+			return i;
+	fail_msg("%s is not in the trace", peer);
+	return 0;
+}
+
+static uint32_t number_of_slot(uint32_t slot)
+{
+	return number_of(world.store.peers[slot].name);
+}
+
+/*
+ * All of the record but what belongs to the slot: the version, which readers go by, and the generation. And
+ * all of the ring, the capped intervals behind it included.
+ */
+static void assert_equal_records(uint32_t slot)
+{
+	uint32_t number = number_of_slot(slot);
+	struct kphi_record live = world_record(&world, slot), replayed = *replay_record(replay, number);
+	const uint64_t *ring = &world.store.windows[(uint64_t)slot * KPHI_RING_SIZE(WINDOW)];
+
+	live.version = replayed.version = 0;
+	live.generation = replayed.generation = 0;
+	assert_memory_equal(&replayed, &live, sizeof(live));
+	assert_memory_equal(replay_ring(replay, number), ring, KPHI_RING_SIZE(WINDOW) * sizeof(*ring));
+	assert_memory_equal(&trace_peer(stream.trace, number)->settings, &world.store.peers[slot],
+			    sizeof(struct kphi_peer));
+	assert_memory_equal(&trace_peer(stream.trace, number)->rule, &world.store.rules[slot],
+			    sizeof(struct kphi_rule));
+}
+
+/* --- record live, replay, and the records are equal --- */
+
+static void beat_of(uint32_t slot, uint64_t sequence)
+{
+	send_native(&(struct sender){.slot = slot}, KPHI_WIRE_BEAT, 5, sequence);
+}
+
+/* What happened, so that what was equal was something. */
+static void assert_everything_has_happened(const uint64_t before[KPHI_COUNTERS])
+{
+	static const enum kphi_counter all[] = {
+		KPHI_COUNT_beat,        KPHI_COUNT_leave,        KPHI_COUNT_down,
+		KPHI_COUNT_stale_epoch, KPHI_COUNT_future_epoch, KPHI_COUNT_after_down,
+		KPHI_COUNT_duplicate,   KPHI_COUNT_reordered,    KPHI_COUNT_stale_sequence,
+		KPHI_COUNT_restart,     KPHI_COUNT_capped,       KPHI_COUNT_retuned,
+		KPHI_COUNT_handover,    KPHI_COUNT_renegotiated};
+	uint64_t after[KPHI_COUNTERS];
+
+	world_counts(&world, after);
+	for (size_t i = 0; i < COUNT(all); i++)
+		if (after[all[i]] - before[all[i]] < 5)
+			fail_msg("%s happened only %" PRIu64 " times", counter_names[all[i]],
+				 after[all[i]] - before[all[i]]);
+	assert_int_equal(after[KPHI_COUNT_unrecorded], before[KPHI_COUNT_unrecorded]);
+}
+
+/* One that was up before begins a new life in the trace, and is then the same. */
+static void assert_goes_on(uint32_t slot, uint32_t before, uint32_t since)
+{
+	const struct kphi_record *live = &world.store.records[slot];
+	const struct kphi_record *replayed = replay_record(replay, number_of_slot(slot));
+
+	assert_int_equal(live->beats, before + since);
+	assert_int_equal(replayed->beats, since);
+	assert_int_equal(replayed->window.n, since - 1);
+	assert_int_equal(replayed->last_ns, live->last_ns);
+	assert_int_equal(replayed->epoch, live->epoch);
+	assert_int_equal(replayed->sequence.highest, live->sequence.highest);
+	assert_memory_equal(replay_ring(replay, number_of_slot(slot)),
+			    &world.store.windows[(uint64_t)slot * KPHI_RING_SIZE(WINDOW) + before],
+			    (since - 1) * sizeof(uint64_t));
+}
+
+static void equal_records(void **state)
+{
+	enum { BEFORE = 20, SINCE = 30 };
+	const struct kphi_peer steady = {.id.kind = KPHI_ID_NATIVE, .interval_ns = 3600000000000};
+	uint32_t early, first, second;
+	uint64_t before[KPHI_COUNTERS];
+	char gone[KPHI_NAME_SIZE];
+	pid_t recorder;
+
+	(void)state;
+	early = world_add(&world, &steady);
+	for (uint32_t i = 1; i <= BEFORE; i++)
+		beat_of(early, i);
+	recorder = record("live");
+	world_counts(&world, before);
+	for (uint32_t i = 0; i < COUNT(senders); i++)
+		add(&senders[i]);
+	for (uint32_t i = 1; i <= SINCE; i++)
+		beat_of(early, BEFORE + i);
+	for (uint32_t i = 0; i < ROUNDS; i++)
+		go_on(&senders[random_below(COUNT(senders))]);
+	/* Two peers that had the same slot one after the other. */
+	first = world_add(&world, &steady);
+	memcpy(gone, world.store.peers[first].name, sizeof(gone));
+	for (uint32_t i = 1; i <= 10; i++)
+		beat_of(first, i);
+	wait_for("live", COUNT(senders) + 2, 0); /* until the recorder has asked who that is */
+	rule_delete(first);
+	second = world_add(&world, &steady);
+	assert_int_equal(second, first);
+	for (uint32_t i = 1; i <= 20; i++)
+		beat_of(second, i);
+	end(recorder, SIGINT);
+	assert_everything_has_happened(before);
+
+	replay_file("live");
+	assert_int_equal(trace_lost(stream.trace), 0);
+	assert_int_equal(trace_torn(stream.trace), 0);
+	assert_true(trace_ended(stream.trace));
+	assert_int_equal(trace_peers(stream.trace), COUNT(senders) + 3);
+	for (uint32_t i = 0; i < COUNT(senders); i++)
+		assert_equal_records(senders[i].slot);
+	assert_equal_records(second);
+	assert_int_equal(replay_record(replay, number_of(gone))->beats, 10);
+	assert_goes_on(early, BEFORE, SINCE);
+	close_file();
+}
+
+/* --- losses --- */
+
+/* So many packets, each of which is a beat. */
+static void flood(const struct packet *p, uint32_t n)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = p->bytes, .data_size_in = p->length, .repeat = (int)n);
+	uint64_t before = store_count(&world.store, KPHI_COUNT_beat);
+
+	assert_int_equal(bpf_prog_test_run_opts(world.xdp, &run), 0);
+	assert_int_equal(store_count(&world.store, KPHI_COUNT_beat) - before, n);
+}
+
+static void build_flood(uint8_t source)
+{
+	const struct shape shape = {.version = 4, .source = source, .port = RULE_PORT};
+	static const uint8_t payload[8];
+
+	rule_add(&(struct rule_for){.source = source}, NULL);
+	packet_build_around(&packet, &shape, payload, sizeof(payload));
+}
+
+static void assert_file_has(const char *name, uint64_t arrivals, uint64_t lost)
+{
+	replay_file(name);
+	assert_int_equal(trace_lost(stream.trace), lost);
+	assert_int_equal(replay_arrivals(replay), arrivals);
+	close_file();
+}
+
+static void stopped(void **state)
+{
+	pid_t recorder = record("stopped");
+
+	(void)state;
+	build_flood(20);
+	stop(recorder);
+	flood(&packet, RING + 1000);
+	assert_true(clock_monotonic_ns() < lease());
+	kill(recorder, SIGCONT);
+	wait_for("stopped", 1, RING);
+	flood(&packet, 500);
+	end(recorder, SIGTERM);
+	assert_int_equal(lease(), 0);
+	assert_file_has("stopped", RING + 500, 1000);
+}
+
+static void stopped_beyond_its_lease(void **state)
+{
+	pid_t recorder = record("slept");
+
+	(void)state;
+	build_flood(21);
+	flood(&packet, 100);
+	stop(recorder);
+	wait_for_its_end();
+	flood(&packet, 77);
+	kill(recorder, SIGCONT);
+	for (int i = 0; lease() < clock_monotonic_ns(); i++) {
+		assert_true(i < 10000);
+		usleep(1000);
+	}
+	flood(&packet, 23);
+	end(recorder, SIGTERM);
+	assert_file_has("slept", 123, 77);
+}
+
+static void killed(void **state)
+{
+	pid_t recorder = record("killed");
+	uint64_t unrecorded;
+
+	(void)state;
+	build_flood(22);
+	flood(&packet, 300);
+	wait_for("killed", 1, 300);
+	end(recorder, SIGKILL);
+	assert_true(clock_monotonic_ns() < lease());
+	unrecorded = store_count(&world.store, KPHI_COUNT_unrecorded);
+	flood(&packet, RING + 50);
+	assert_int_equal(store_count(&world.store, KPHI_COUNT_unrecorded) - unrecorded, 50);
+	wait_for_its_end();
+	flood(&packet, 50);
+	assert_int_equal(store_count(&world.store, KPHI_COUNT_unrecorded) - unrecorded, 50);
+
+	replay_file("killed");
+	assert_int_equal(replay_arrivals(replay), 300);
+	assert_false(trace_ended(stream.trace));
+	close_file();
+
+	/* The next one finds a ring full of what nobody has asked for. */
+	recorder = record("next");
+	flood(&packet, 40);
+	end(recorder, SIGTERM);
+	assert_file_has("next", 40, 0);
+}
+
+static int open_world(void **state)
+{
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	world_open(&world, "arrivals", PEERS, WINDOW);
+	return 0;
+}
+
+static int close_world(void **state)
+{
+	static const char *const names[] = {"live", "stopped", "slept", "killed", "next"};
+
+	(void)state;
+	world_close(&world);
+	for (size_t i = 0; i < COUNT(names); i++)
+		unlink(file_of(names[i]));
+	rmdir(folder);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(equal_records),
+		cmocka_unit_test(stopped),
+		cmocka_unit_test(stopped_beyond_its_lease),
+		cmocka_unit_test(killed),
+	};
+
+	return cmocka_run_group_tests_name("arrivals", tests, open_world, close_world);
+}
