@@ -190,6 +190,8 @@ int cmd_peer(struct kphi_cli *cli, int argc, char **argv)
 		 "state, suspicion level and the figures behind it"},
 		{"window", peer_window, NULL, 0, "[name] NAME",
 		 "the intervals in a peer's window, and their histogram"},
+		{"explain", peer_explain, peer_explain_specs, peer_explain_specs_count, "[name] NAME",
+		 "why it is suspected, or not: every model side by side, and what they judge by"},
 		{"add", peer_add, peer_add_specs, peer_add_specs_count, "NAME",
 		 "watch a stream of heartbeats"},
 		{"presets", peer_presets, NULL, 0, "", "the protocols that `proto` knows"},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The parts of kphi peer: adding (peer_add.c), other changes (peer.c) and showing (peer_show.c). */
+/* The parts of kphi peer: adding (peer_add.c), other changes (peer.c), showing (peer_show.c) and explaining
+ * (peer_explain.c). */
 #ifndef KPHI_CMD_PEER_H
 #define KPHI_CMD_PEER_H
 
@@ -12,6 +13,10 @@ int peer_presets(struct kphi_cli *cli, struct args *args);
 
 int peer_show(struct kphi_cli *cli, struct args *args);
 int peer_window(struct kphi_cli *cli, struct args *args);
+
+extern const struct option_spec peer_explain_specs[];
+extern const size_t peer_explain_specs_count;
+int peer_explain(struct kphi_cli *cli, struct args *args);
 
 /* Reads the name that comes next, after an optional keyword `name`, into name[KPHI_NAME_SIZE]. 0 or -EINVAL.
  */
