@@ -137,7 +137,7 @@ static void say_prior(struct out *o, const struct explain *x)
 	out_q32(o, "prior", NULL, (((uint64_t)x->prior_ppb << 32) + 500000000) / 1000000000);
 	snprintf(text, sizeof(text),
 		 "Phi alone is not a failure probability: it tells how rare such a silence is while the peer "
-		 "lives. FAILED is Bayes' rule, P(failed | silent) = p / (p + (1 - p) 10^-phi), for a peer "
+		 "lives. FAILED is Bayes' rule, P(failed | silent) = p/(p+(1-p)10^-phi), for a peer "
 		 "that had failed by now with a chance of p = %s before its silence was looked at. It is as "
 		 "good as p, and as the model.",
 		 prior_format(x->prior_ppb, prior, sizeof(prior)));
@@ -168,5 +168,6 @@ void explain_say_models(struct out *o, const struct explain *x)
 		"A threshold has meaning only with its model: phi 8 of one is not phi 8 of another, and "
 		"the model with the higher figure is not more certain. The order of the rows is fixed "
 		"and ranks nothing.");
+	out_text(o, "\n");
 	say_prior(o, x);
 }

@@ -97,7 +97,7 @@ static void say_judgement(struct words *w, const struct explain *x)
 	}
 	threshold_prepare(&suspect, POLICY_SUSPECT);
 	estimate_from_window(&e, &v->record.window, &v->peer, x->ring.entry);
-	say(w, ". Phi 8, where it is suspected, was reached %s ago.",
+	say(w, ". Phi 8, where it %s suspected, was reached %s ago.", v->grace.until_ns ? "would be" : "is",
 	    format_duration(v->opinion.silence_ns - estimate_silence_at(&e, &suspect), text));
 }
 
