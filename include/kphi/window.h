@@ -126,8 +126,12 @@ KPHI_INLINE uint64_t kphi_window_guess_steps(const struct kphi_window *w, uint64
 
 	if (!mean)
 		return 1;
-	steps = (x + mean / 2) / mean;
-	off = x > steps * mean ? x - steps * mean : steps * mean - x;
+	steps = x / mean;
+	off = x - steps * mean;
+	if (off > mean / 2) {
+		steps++;
+		off = mean - off;
+	}
 	return steps > 1 && off <= mean / 4 ? steps : 1;
 }
 
@@ -168,14 +172,13 @@ KPHI_INLINE void kphi_window_retune(struct kphi_window *w, uint64_t *ring, uint3
 
 /*
  * Take one interval between two arrivals: count it as capped, or learn it. `ring` holds `size` intervals, and
- * KPHI_RETUNE_RUN more behind them. `steps` of the sequence lie between the two; 0: guess. Returns the notes
- * (KPHI_NOTE) of what happened.
+ * KPHI_RETUNE_RUN more behind them. `steps` of the sequence lie between the two; 0: guess, but not of a
+ * capped one, for what it would be guessed by may be the wrong setting. Returns the notes (KPHI_NOTE) of what
+ * happened.
  */
 KPHI_INLINE uint32_t kphi_window_take(struct kphi_window *w, uint64_t *ring, uint32_t size,
 				      uint64_t max_interval_ns, uint64_t x, uint64_t steps)
 {
-	if (!steps)
-		steps = kphi_window_guess_steps(w, x);
 	if (x > w->cap_ns) {
 		uint32_t run = w->capped_run & (KPHI_RETUNE_RUN - 1);
 
@@ -188,6 +191,8 @@ KPHI_INLINE uint32_t kphi_window_take(struct kphi_window *w, uint64_t *ring, uin
 		return KPHI_NOTE(capped) | KPHI_NOTE(retuned);
 	}
 	w->capped_run = 0;
+	if (!steps)
+		steps = kphi_window_guess_steps(w, x);
 	kphi_window_add(w, ring, size, kphi_ring_entry(x, steps));
 	kphi_losses_take(&w->losses, steps);
 	if (!w->interval_ns && w->n == KPHI_LEARN_RUN) {

@@ -180,7 +180,7 @@ how it is judged
 2|peer add db1 id $U1 interval 1000.5ns|interval:
 2|peer add db1 id $U1 interval 1s interval 1s|'interval' is given twice
 2|peer add db1 id $U1 m normal|'m' is ambiguous: it could be match, model, min-std or max-interval
-2|peer add db1 id $U1 model cauchy|model: 'cauchy' is unknown: choose normal, akka or exponential
+2|peer add db1 id $U1 model cauchy|model: 'cauchy' is unknown: choose normal, akka, exponential, loss or empirical
 2|peer add db1 id $U1 model exponential pause 1s|it has no `min-std` and no `pause`
 2|peer add db1 id $U1 model exponential min-std 1s|it has no `min-std` and no `pause`
 2|peer add db1 id $U1 interval 1s max-interval 999ms|`max-interval` is below `interval`

@@ -91,7 +91,7 @@ static const struct expected {
 static struct {
 	struct kphi_record record;
 	struct kphi_peer peer;
-	uint64_t ring[KPHI_WINDOW_DEFAULT], moved[KPHI_COUNTERS];
+	uint64_t ring[KPHI_RING_SIZE(KPHI_WINDOW_DEFAULT)], moved[KPHI_COUNTERS];
 } host;
 
 static void take_on_host(const struct frame_rules *rules, uint64_t time_ns)

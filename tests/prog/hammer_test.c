@@ -117,19 +117,30 @@ static uint64_t changes; /* how often a reading differed from the one before */
 /* Every sum is that of the ring, and nothing that only rises has fallen. */
 static void check_whole(void)
 {
-	uint64_t ring[WINDOW], sum = 0;
+	struct {
+		uint64_t sum;
+		wide squares;
+	} all = {0}, clean = {0};
+	uint64_t ring[WINDOW];
 	struct kphi_record r;
-	wide squares = 0;
 
 	if (store_read_ring(&world.store, 0, &r, ring))
 		return; /* busy, and it said so */
 	assert_true(r.window.n <= WINDOW);
 	for (uint32_t i = 0; i < r.window.n; i++) {
-		sum += ring[i];
-		squares += (wide)ring[i] * ring[i];
+		uint64_t ns = ring[i] & KPHI_RING_NS;
+
+		all.sum += ns;
+		all.squares += (wide)ns * ns;
+		if (ring[i] >> KPHI_RING_STEPS_SHIFT == 1) {
+			clean.sum += ns;
+			clean.squares += (wide)ns * ns;
+		}
 	}
-	assert_int_equal(r.window.sum_ns, sum);
-	assert_true(squares == ((wide)r.window.squares_high << 64 | r.window.squares_low));
+	assert_int_equal(r.window.sum_ns, all.sum);
+	assert_true(all.squares == ((wide)r.window.squares_high << 64 | r.window.squares_low));
+	assert_int_equal(r.window.clean_sum_ns, clean.sum);
+	assert_true(clean.squares == ((wide)r.window.clean_squares_high << 64 | r.window.clean_squares_low));
 	assert_true(r.beats >= last.beats && r.last_ns >= last.last_ns && r.version >= last.version);
 	changes += r.version != last.version;
 	last = r;

@@ -109,10 +109,11 @@ static void evict(uint32_t size, uint64_t beats)
 		beat(slot, i, 0);
 		assert_int_equal(store_read_ring(&world.store, slot, &r, ring), 0);
 		if (last)
-			window_model_take(&model, r.last_ns - last);
+			window_model_take(&model, r.last_ns - last, 1);
 		last = r.last_ns;
-		assert_true(window_model_same(&model, &r.window, &world.store.windows[slot * size], 1));
-		assert_memory_equal(ring, model.list, model.n * sizeof(*ring));
+		assert_true(window_model_same(&model, &r.window, world_ring(&world, slot), 1));
+		for (uint32_t k = 0; k < model.n; k++)
+			assert_true(window_model_entry(&model, k, ring[k]));
 	}
 	assert_int_equal(r.window.n, size);
 	world_close(&world);
@@ -130,7 +131,7 @@ static void the_oldest_make_room(void **state)
 
 struct mirror {
 	struct kphi_record record;
-	uint64_t ring[64];
+	uint64_t ring[KPHI_RING_SIZE(64)];
 	uint32_t slot, size;
 	uint64_t random, sequence, epoch;
 };
@@ -206,7 +207,7 @@ static void mirror_message(struct mirror *m)
 	assert_moved(&world, before, outcome, notes, "mirrored", 0);
 	m->record.version = kernel.version;
 	assert_memory_equal(&m->record, &kernel, sizeof(kernel));
-	assert_memory_equal(m->ring, &world.store.windows[m->slot * m->size], m->size * sizeof(*ring));
+	assert_memory_equal(m->ring, world_ring(&world, m->slot), KPHI_RING_SIZE(m->size) * sizeof(*ring));
 }
 
 /* In between, this host stalls as only the guard's tick can tell it, and the sender pauses for longer than

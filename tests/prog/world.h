@@ -119,10 +119,11 @@ static inline void world_open_loose(struct world *w, uint32_t peers, uint32_t wi
 	bpf_map__set_max_entries(s->maps.rules, peers);
 	bpf_map__set_max_entries(s->maps.records, peers);
 	bpf_map__set_max_entries(s->maps.windows, peers);
-	bpf_map__set_value_size(s->maps.windows, window * sizeof(uint64_t));
+	bpf_map__set_value_size(s->maps.windows, KPHI_RING_SIZE(window) * sizeof(uint64_t));
 	bpf_map__set_max_entries(s->maps.locks, peers);
 	bpf_map__set_max_entries(s->maps.counters, header.cpus);
 	bpf_map__set_max_entries(s->maps.ticks, header.cpus);
+	bpf_map__set_max_entries(s->maps.arrivals, (uint32_t)getpagesize()); /* a test fills it */
 	s->rodata->window_size = window;
 	assert_int_equal(kphi_bpf__load(s), 0);
 	assert_int_equal(bpf_map_update_elem(bpf_map__fd(s->maps.store), &zero, &header, BPF_ANY), 0);
@@ -265,6 +266,12 @@ static inline struct kphi_record world_record(const struct world *w, uint32_t sl
 
 	assert_int_equal(store_read(&w->store, slot, &r, NULL), 0);
 	return r;
+}
+
+/* A peer's element of `windows`. */
+static inline const uint64_t *world_ring(const struct world *w, uint32_t slot)
+{
+	return &w->store.windows[(uint64_t)slot * KPHI_RING_SIZE(w->store.header->window)];
 }
 
 #endif

@@ -74,14 +74,14 @@ static void map_values_are_whole_words(void **state)
 	assert_int_equal(sizeof(struct kphi_store), 64);
 	assert_int_equal(sizeof(struct kphi_peer), 280);
 	assert_int_equal(sizeof(struct kphi_rule), 128);
-	assert_int_equal(sizeof(struct kphi_record), 320);
+	assert_int_equal(sizeof(struct kphi_record), 304);
 	assert_int_equal(sizeof(struct kphi_tick), 384);
 	assert_int_equal(sizeof(struct kphi_counters) % 64, 0);
 	assert_int_equal(sizeof(struct kphi_id), 48);
 	assert_int_equal(sizeof(struct kphi_slot), 8);
 	assert_int_equal(sizeof(struct kphi_verdict), 64);
 	assert_int_equal(sizeof(struct kphi_hint), 8);
-	assert_int_equal(sizeof(struct kphi_control), 464);
+	assert_int_equal(sizeof(struct kphi_control), 472);
 	assert_int_equal(offsetof(struct kphi_record, version), 0);
 }
 

@@ -77,7 +77,7 @@ static void note_worst(struct worst *w, const struct kphi_record *r, const struc
 /* One packet in `one_in` is lost (0: none), but no two in a row; with `which` only that one. */
 static struct worst live(const struct story *s, uint64_t one_in, uint64_t which)
 {
-	static uint64_t ring[WINDOW];
+	static uint64_t ring[KPHI_RING_SIZE(WINDOW)];
 	struct kphi_peer peer = {.pause_ns = s->interval_ns * s->pause / PERCENT,
 				 .set = s->pause ? KPHI_SET_PAUSE : 0};
 	struct kphi_record r = {.state = KPHI_WAITING};

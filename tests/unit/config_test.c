@@ -302,7 +302,7 @@ static const struct {
 	{"peers:\n  - name: a\n    id: " ID_A "\n    interval:\n", 4, "interval: '' is not a duration"},
 	{"peers:\n  - name: a\n    id: " ID_A "\n    interval: 1ns\n", 4, "out of range"},
 	{"peers:\n  - name: a\n    id: " ID_A "\n    model: gamma\n", 4,
-	 "choose normal, akka or exponential"},
+	 "choose normal, akka, exponential, loss or empirical"},
 	{"peers:\n  - name: a\n    id: " ID_A "\n    model: exponential\n    pause: 1s\n", 5,
 	 "no such setting"},
 	{"peers:\n  - name: a\n    id: " ID_A "\n    max_interval: 1s\n    interval: 2s\n", 4,

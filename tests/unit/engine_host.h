@@ -22,13 +22,14 @@ static struct host {
 	struct kphi_record record[PEERS];
 	struct kphi_peer peer[PEERS];
 	struct kphi_rule rule[PEERS];
-	uint64_t ring[PEERS][RING];
+	uint64_t ring[PEERS][KPHI_RING_SIZE(RING)];
 	struct kphi_tick tick;
 	struct kphi_verdict verdict[PEERS];
 	struct event event[EVENTS];
 	char consumer[EVENTS][KPHI_NAME_SIZE];
 	char label[KPHI_NAME_SIZE], detail[160]; /* of the last event */
 	uint32_t events, verdicts, busy, peers;
+	bool no_rings;
 	uint64_t reads, token;
 	uint32_t cares;
 	uint64_t since_ns; /* what `hearing` answers */
@@ -59,6 +60,13 @@ static const struct kphi_rule *read_rule(void *context, uint32_t slot)
 {
 	(void)context;
 	return &host.rule[slot];
+}
+
+static const uint64_t *read_ring(void *context, uint32_t slot, struct kphi_record *record)
+{
+	(void)context;
+	(void)record;
+	return host.no_rings ? NULL : host.ring[slot];
 }
 
 static struct engine_hearing hearing(void *context, const struct kphi_record *record)
@@ -112,6 +120,7 @@ static const struct engine_host callbacks = {
 	.read = read_slot,
 	.tick = read_tick,
 	.rule = read_rule,
+	.ring = read_ring,
 	.hearing = hearing,
 	.consumers = consumers,
 	.event = say,
@@ -150,7 +159,7 @@ static inline void add_peer(uint32_t slot, uint64_t interval_ns, uint32_t beats)
 	r->since_ns = BEGIN - SEC;
 	kphi_window_begin(&r->window, p);
 	for (uint32_t i = 1; i < beats; i++)
-		kphi_window_take(&r->window, host.ring[slot], RING, 0, interval_ns);
+		kphi_window_take(&r->window, host.ring[slot], RING, 0, interval_ns, 1);
 	if (slot >= host.peers)
 		host.peers = slot + 1;
 }
@@ -160,7 +169,7 @@ static inline void beat(uint32_t slot, uint64_t at_ns)
 	struct kphi_record *r = &host.record[slot];
 
 	kphi_window_take(&r->window, host.ring[slot], RING, host.peer[slot].max_interval_ns,
-			 at_ns - r->last_ns);
+			 at_ns - r->last_ns, 1);
 	r->last_ns = at_ns;
 }
 

@@ -27,7 +27,8 @@ static void random_window(uint32_t slot, uint64_t *random)
 	p->min_std_ns = random_magnitude(random, 34);
 	for (uint64_t n = random_below(random, RING + 10); n; n--)
 		kphi_window_take(&host.record[slot].window, host.ring[slot], RING, 0,
-				 interval / 2 + random_below(random, interval));
+				 interval / 2 + random_below(random, interval),
+				 1 + !random_below(random, 20));
 }
 
 /* At the computed deadline it convicts; a nanosecond before it does not. */
@@ -47,7 +48,7 @@ static void convicts_to_the_nanosecond(void **state)
 		config.consumer[0].suspect = Q32_ONE / 4 + random_below(&random, 40 * Q32_ONE);
 		config.consumer[0].clear = config.consumer[0].suspect;
 		engine = engine_new(&config, &callbacks, 1);
-		assert_true(estimate_from_record(&e, &host.record[0].window, &host.peer[0]));
+		assert_true(estimate_from_window(&e, &host.record[0].window, &host.peer[0], host.ring[0]));
 		deadline = BEGIN + estimate_silence(&e, config.consumer[0].suspect);
 		engine_scan(engine, BEGIN);
 		live(engine, deadline - 1);

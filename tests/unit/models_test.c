@@ -287,7 +287,7 @@ static struct kphi_estimate random_estimate(uint64_t *random)
 		.n = random_positive(random, 12),
 		.scale_ns = random_positive(random, 59),
 		.pause_ns = random_bits(random) % 3 ? random_positive(random, 49) : 0,
-		.model = (uint8_t)(random_bits(random) % KPHI_MODELS),
+		.model = (uint8_t)(random_bits(random) % (KPHI_MODEL_EXPONENTIAL + 1)),
 	};
 
 	e.sum_ns = e.n * random_positive(random, 47);

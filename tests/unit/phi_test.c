@@ -91,13 +91,13 @@ static enum kphi_model check_vector(const char *line)
 
 static void check_vectors(FILE *vectors)
 {
-	unsigned seen[KPHI_MODELS] = {0};
+	unsigned seen[KPHI_MODEL_EXPONENTIAL + 1] = {0};
 	char line[160];
 
 	assert_non_null(vectors);
 	while (fgets(line, sizeof(line), vectors))
 		seen[check_vector(line)]++;
-	for (int model = 0; model < KPHI_MODELS; model++)
+	for (int model = 0; model <= KPHI_MODEL_EXPONENTIAL; model++)
 		assert_true(seen[model] >= 500);
 }
 

@@ -23,7 +23,7 @@ static const struct kphi_tick no_tick;
 struct subject {
 	struct kphi_record record;
 	struct kphi_peer peer;
-	uint64_t ring[64];
+	uint64_t ring[KPHI_RING_SIZE(64)];
 };
 
 static void subject_new(struct subject *s, enum kphi_state state, uint64_t interval_ns, uint32_t n)
@@ -35,7 +35,7 @@ static void subject_new(struct subject *s, enum kphi_state state, uint64_t inter
 	s->record.since_ns = T;
 	kphi_window_begin(&s->record.window, &s->peer);
 	for (uint32_t i = 0; i < n; i++)
-		kphi_window_take(&s->record.window, s->ring, 64, 0, 100 * MS);
+		kphi_window_take(&s->record.window, s->ring, 64, 0, 100 * MS, 1);
 }
 
 static struct opinion judge_by(const struct subject *s, const struct kphi_tick *tick, q32_t phi, uint64_t now)

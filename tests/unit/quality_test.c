@@ -216,7 +216,10 @@ struct judge {
 
 static void judge_prepare(struct judge *j, const struct window *w)
 {
-	struct kphi_estimate e = {w->all.n, w->all.sum_ns, sums_scale(&w->all), 0, KPHI_MODEL_NORMAL};
+	struct kphi_estimate e = {.n = w->all.n,
+				  .sum_ns = w->all.sum_ns,
+				  .scale_ns = sums_scale(&w->all),
+				  .model = KPHI_MODEL_NORMAL};
 	struct loss_process process;
 
 	loss_process_learn(&process, &w->losses);

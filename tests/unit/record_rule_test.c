@@ -17,7 +17,7 @@
 struct heard {
 	struct kphi_record r;
 	struct kphi_peer peer;
-	uint64_t ring[WINDOW], now, local_rx;
+	uint64_t ring[KPHI_RING_SIZE(WINDOW)], now, local_rx;
 	uint32_t notes;
 };
 

@@ -64,7 +64,7 @@ static bool model_cares(const struct model *m, uint64_t stall)
 	return stall >= least;
 }
 
-static uint32_t model_arrival(struct model *m, const struct kphi_beat *b, bool learn)
+static uint32_t model_arrival(struct model *m, const struct kphi_beat *b, bool learn, uint64_t steps)
 {
 	uint64_t draining = m->window.interval_ns > 100 * MS ? m->window.interval_ns : 100 * MS;
 	uint32_t notes = 0;
@@ -79,7 +79,7 @@ static uint32_t model_arrival(struct model *m, const struct kphi_beat *b, bool l
 		m->window.in_a_row = 0;
 		notes = KPHI_NOTE(unlearned);
 	} else if (learn) {
-		notes = window_model_take(&m->window, b->now_ns - m->last);
+		notes = window_model_take(&m->window, b->now_ns - m->last, steps);
 		m->capped += !!(notes & KPHI_NOTE(capped));
 		m->retuned += !!(notes & KPHI_NOTE(retuned));
 	}
@@ -118,6 +118,7 @@ static enum kphi_counter model_take(struct model *m, const struct kphi_beat *b, 
 {
 	bool fresh = m->state == KPHI_WAITING || (b->native && b->epoch > m->epoch);
 	bool learn = !fresh && m->state == KPHI_UP && b->type == KPHI_WIRE_BEAT;
+	uint64_t before = m->sequence.highest;
 	enum kphi_counter outcome = b->native ? model_judge(m, b) : KPHI_COUNT_beat;
 
 	*notes = 0;
@@ -135,7 +136,7 @@ static enum kphi_counter model_take(struct model *m, const struct kphi_beat *b, 
 		m->restarts += m->state != KPHI_WAITING;
 		model_new_life(m, b);
 	}
-	*notes |= model_arrival(m, b, learn);
+	*notes |= model_arrival(m, b, learn, m->sequence.highest - before);
 	m->said = *b;
 	if (b->type != KPHI_WIRE_BEAT) {
 		if (m->state != KPHI_LEFT || b->type != KPHI_WIRE_LEAVE)
@@ -265,7 +266,7 @@ static void reset(struct kphi_record *r, struct model *m, uint64_t now, uint64_t
 static void live(struct sender *s, struct model *m, uint64_t met[KPHI_COUNTERS])
 {
 	struct kphi_record r;
-	uint64_t ring[WINDOW];
+	uint64_t ring[KPHI_RING_SIZE(WINDOW)];
 
 	reset(&r, m, s->now, 0);
 	for (int i = 0; i < MESSAGES; i++) {
@@ -330,7 +331,7 @@ static void heard_at(struct kphi_record *r, uint64_t last)
 static void equal_stamps_are_an_interval_of_nothing(void **state)
 {
 	struct kphi_beat b = {.type = KPHI_WIRE_BEAT, .now_ns = 1000 * MS};
-	uint64_t ring[WINDOW];
+	uint64_t ring[KPHI_RING_SIZE(WINDOW)];
 	struct kphi_record r;
 	uint32_t notes;
 
@@ -339,7 +340,7 @@ static void equal_stamps_are_an_interval_of_nothing(void **state)
 	assert_int_equal(kphi_record_take(&r, &usual, ring, WINDOW, &b, &notes), KPHI_COUNT_beat);
 	assert_int_equal(notes, 0);
 	assert_int_equal(r.window.n, 1);
-	assert_int_equal(ring[0], 0);
+	assert_int_equal(ring[0], kphi_ring_entry(0, 1));
 	b.now_ns--;
 	assert_int_equal(kphi_record_take(&r, &usual, ring, WINDOW, &b, &notes), KPHI_COUNT_beat);
 	assert_int_equal(notes, KPHI_NOTE(stamp_inverted));
@@ -364,7 +365,7 @@ static void learning_resumes_when_the_stall_is_drained(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		uint64_t ring[WINDOW];
+		uint64_t ring[KPHI_RING_SIZE(WINDOW)];
 		struct kphi_record r;
 		uint32_t notes;
 

@@ -35,7 +35,7 @@ struct walker {
 
 #define YARDSTICK (-2)
 
-static struct walker walkers[64];
+static struct walker walkers[96];
 static uint32_t walkers_count;
 
 static void add_model(struct replay_plan *plan, int model, const q32_t *thresholds, uint32_t n)
@@ -134,7 +134,7 @@ static void tell(struct walker *w, const struct kphi_record *r, struct kphi_peer
 
 struct timeline {
 	struct kphi_record record;
-	uint64_t ring[WINDOW], intervals, alive;
+	uint64_t ring[KPHI_RING_SIZE(WINDOW)], intervals, alive;
 	bool open;
 };
 
@@ -144,7 +144,7 @@ static void estimate(const struct walker *w, const struct timeline *t, struct kp
 	if (w->model >= 0)
 		peer.model = (uint8_t)w->model;
 	if (w->model != YARDSTICK)
-		assert_true(estimate_from_record(e, &t->record.window, &peer));
+		assert_true(estimate_from_window(e, &t->record.window, &peer, t->ring));
 }
 
 static void walk_arrival(struct timeline *t, struct kphi_peer peer, struct kphi_beat beat)

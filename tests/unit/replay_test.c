@@ -231,7 +231,7 @@ static void detection_is_the_rest_of_the_silence(void **state)
 	struct replay_plan *plan = plan_new(1000);
 	struct kphi_record record = {.state = KPHI_WAITING};
 	struct stream s = {0};
-	uint64_t ring[100] = {0};
+	uint64_t ring[KPHI_RING_SIZE(100)] = {0};
 	double sum = 0;
 	struct replay *r;
 	uint32_t notes;

@@ -34,6 +34,12 @@ static const struct kphi_rule *read_rule(void *context, uint32_t slot)
 	return &((struct world *)context)->peer[slot].rule;
 }
 
+static const uint64_t *read_ring(void *context, uint32_t slot, struct kphi_record *record)
+{
+	(void)record;
+	return ((struct world *)context)->peer[slot].ring;
+}
+
 static struct engine_hearing hearing(void *context, const struct kphi_record *record)
 {
 	return world_hearing(context, record);
@@ -133,6 +139,7 @@ void host_start(struct world *w)
 		.read = read_slot,
 		.tick = read_tick,
 		.rule = read_rule,
+		.ring = read_ring,
 		.hearing = hearing,
 		.consumers = consumers,
 		.event = say,

@@ -428,7 +428,7 @@ static struct world *world_new(const struct script *s, const struct witness *wit
 		w->peer[i].real_ns = s->peer[i].real_ns;
 		w->peer[i].bfd = (struct kphi_bfd){.state = KPHI_BFD_UP, .multiplier = 3};
 		w->peer[i].bfd.desired_tx_us = (uint32_t)(s->peer[i].interval_ns / 1000);
-		w->peer[i].ring = calloc(KPHI_WINDOW_DEFAULT, sizeof(uint64_t));
+		w->peer[i].ring = calloc(KPHI_RING_SIZE(KPHI_WINDOW_DEFAULT), sizeof(uint64_t));
 		if (!s->peer[i].absent)
 			add(w, &w->peer[i]);
 	}

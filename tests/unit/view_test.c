@@ -21,7 +21,7 @@ static struct memory {
 	struct kphi_store header;
 	struct kphi_peer peers[PEERS];
 	struct kphi_record records[PEERS];
-	uint64_t windows[PEERS][WINDOW];
+	uint64_t windows[PEERS][KPHI_RING_SIZE(WINDOW)];
 	struct kphi_counters counters[3];
 } memory;
 

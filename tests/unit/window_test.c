@@ -38,9 +38,10 @@ struct pair {
 
 static void pair_new(struct pair *p, uint32_t size)
 {
-	*p = (struct pair){
-		.size = size, .ring = malloc(size * sizeof(*p->ring)), .model = calloc(1, sizeof(*p->model))};
-	memset(p->ring, 0xa5, size * sizeof(*p->ring));
+	size_t bytes = KPHI_RING_SIZE(size) * sizeof(*p->ring);
+
+	*p = (struct pair){.size = size, .ring = malloc(bytes), .model = calloc(1, sizeof(*p->model))};
+	memset(p->ring, 0xa5, bytes);
 }
 
 static void pair_free(struct pair *p)
@@ -58,13 +59,20 @@ static void pair_begin(struct pair *p, uint64_t interval_ns, uint64_t max_interv
 	assert_true(window_model_same(p->model, &p->w, p->ring, 1));
 }
 
-static uint32_t pair_take(struct pair *p, uint64_t x, int deep)
+/* An interval of so many steps; 0: nobody knows. */
+static uint32_t pair_step(struct pair *p, uint64_t x, uint64_t steps, int deep)
 {
-	uint32_t expected = window_model_take(p->model, x);
+	uint32_t expected = window_model_take(p->model, x, steps);
 
-	assert_int_equal(kphi_window_take(&p->w, p->ring, p->size, p->settings.max_interval_ns, x), expected);
+	assert_int_equal(kphi_window_take(&p->w, p->ring, p->size, p->settings.max_interval_ns, x, steps),
+			 expected);
 	assert_true(window_model_same(p->model, &p->w, p->ring, deep));
 	return expected;
+}
+
+static uint32_t pair_take(struct pair *p, uint64_t x, int deep)
+{
+	return pair_step(p, x, 1, deep);
 }
 
 static uint64_t some_setting(uint64_t *random)

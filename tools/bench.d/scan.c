@@ -58,7 +58,7 @@ static uint32_t scan(const struct store *s, uint64_t now_ns)
 
 		if (s->records[slot].state == KPHI_FREE || store_read(s, slot, &record, &peer))
 			continue;
-		policy_judge(&o, &record, &peer, &s->ticks[record.cpu], &threshold, now_ns);
+		policy_judge(&o, &record, &peer, NULL, &s->ticks[record.cpu], &threshold, now_ns);
 		judged += o.judged;
 	}
 	return judged;

@@ -14,7 +14,8 @@
 
 #define DIGITS 8 /* of a CRC */
 
-static const char *const models[] = {"normal", "akka", "exponential"}; /* enum kphi_model */
+/* enum kphi_model */
+static const char *const models[KPHI_MODELS] = {"normal", "akka", "exponential", "loss", "empirical"};
 
 /* --- to text --- */
 
