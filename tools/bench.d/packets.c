@@ -4,6 +4,8 @@
  * harness is in that figure, so the baseline is a program that does nothing. Caches are warm: a lower bound.
  */
 #include <bench.skel.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <endian.h>
 #include <kphi/bfd.h>
 #include <netinet/in.h>
@@ -15,6 +17,7 @@
 
 #define ROUNDS       25
 #define REPEAT       300000
+#define RECORDED     15000 /* at a time: fewer than the ring of arrivals holds */
 #define INTERVAL_NS  10000000000ULL /* so long that a pause between two rounds is below the cap, too */
 #define FOREIGN_PORT 5353
 #define RULE_PORT    9000 /* one rule */
@@ -25,7 +28,7 @@
 #define SHAPES       8
 #define BFD_PORT     KPHI_BFD_PORT
 
-static const uint8_t node_id[16] = "kphi bench node";
+static const uint8_t node_id[16] = "kphi bench node", recorded_id[16] = "kphi on record";
 
 /* Version 1, Up, multiplier 3, 24 bytes, discriminators 1 and 2, a second each way, no echo. */
 static const uint8_t bfd_up[] = {0x20, 0xc0, 3,    24,   0, 0,    0,    1,    0, 0, 0, 2,
@@ -37,6 +40,7 @@ struct subject {
 	int baseline; /* index of another subject, or its own */
 	uint16_t port; /* to which its packet goes */
 	enum kphi_counter counter; /* moved by every run; KPHI_COUNTERS: none is */
+	struct ring_buffer *recorder; /* somebody records; NULL: nobody */
 	struct bench_frame frame;
 	struct series ns;
 };
@@ -67,6 +71,8 @@ static void add_peers(struct place *p)
 
 	memcpy(native.id.bytes, node_id, sizeof(node_id));
 	place_add(p, &native, 0);
+	memcpy(native.id.bytes, recorded_id, sizeof(recorded_id));
+	place_add(p, &native, 0);
 	add_rule(p, RULE_PORT, 1, &plain, &slot);
 	add_rule(p, MATCH_PORT, 1, &match, &slot);
 	add_rule(p, BFD_PORT, 1, &bfd, &slot);
@@ -82,21 +88,52 @@ static void add_peers(struct place *p)
 		die("%s", w.text);
 }
 
-/* The counters are the witness: a program that refused its packet early would make a fine figure. */
-static void run(const struct store *store, struct subject *s, int round)
+static int forget(void *context, void *data, size_t size)
 {
+	++*(uint32_t *)context;
+	(void)data;
+	(void)size;
+	return 0;
+}
+
+/* A recorder as it is meant to be: it takes what is in the ring before that is full. */
+static uint32_t run_recorded(struct place *p, struct subject *s, uint32_t *taken)
+{
+	uint64_t sum = 0;
+	struct why w;
+
+	if (control_record(&p->control, UINT64_MAX, &w))
+		die("%s", w.text);
+	for (uint32_t done = 0; done < REPEAT; done += RECORDED) {
+		sum += place_run(s->program, &s->frame, sizeof(s->frame), RECORDED);
+		s->frame.wire.sequence = htobe64(be64toh(s->frame.wire.sequence) + RECORDED);
+		ring_buffer__consume(s->recorder);
+	}
+	if (control_record(&p->control, 0, &w))
+		die("%s", w.text);
+	if (*taken != REPEAT)
+		die("%s: %u of %d arrivals were recorded", s->name, *taken, REPEAT);
+	*taken = 0;
+	return (uint32_t)(sum / (REPEAT / RECORDED));
+}
+
+/* The counters are the witness: a program that refused its packet early would make a fine figure. */
+static void run(struct place *p, struct subject *s, int round, uint32_t *taken)
+{
+	const struct store *store = &p->store;
 	uint64_t before[KPHI_COUNTERS];
 	uint32_t ns;
 
 	for (enum kphi_counter i = 0; i < KPHI_COUNTERS; i++)
 		before[i] = store_count(store, i);
-	ns = place_run(s->program, &s->frame, sizeof(s->frame), REPEAT);
+	ns = s->recorder ? run_recorded(p, s, taken)
+			 : place_run(s->program, &s->frame, sizeof(s->frame), REPEAT);
 	for (enum kphi_counter i = 0; i < KPHI_COUNTERS; i++)
 		if (store_count(store, i) - before[i] != (i == s->counter ? REPEAT : 0))
 			die("%s: counter %d moved by %llu", s->name, i,
 			    (unsigned long long)(store_count(store, i) - before[i]));
 	/* The kernel works on a copy of the packet: the next round goes on where this one ended. */
-	if (s->port == KPHI_WIRE_PORT)
+	if (s->port == KPHI_WIRE_PORT && !s->recorder)
 		s->frame.wire.sequence = htobe64(be64toh(s->frame.wire.sequence) + REPEAT);
 	if (round)
 		series_add(&s->ns, ns);
@@ -115,12 +152,30 @@ static void print(const struct subject *s, const struct subject *baseline)
 
 void bench_packets(void)
 {
-	enum { NOOP, CLOCK, FOREIGN, RULE, MANY_RULES, MATCH, SHAPES_TRIED, BFD, BEAT_NOOP, BEAT, SUBJECTS };
+	enum {
+		NOOP,
+		CLOCK,
+		FOREIGN,
+		RULE,
+		MANY_RULES,
+		MATCH,
+		SHAPES_TRIED,
+		BFD,
+		BEAT_NOOP,
+		BEAT,
+		BEAT_RECORDED,
+		SUBJECTS
+	};
 	static const struct store_size size = {MANY + KPHI_PEERS_DEFAULT, 64};
+	struct ring_buffer *recorder;
+	uint32_t taken = 0;
 	struct place p;
 
 	place_begin(&p, &size);
 	add_peers(&p);
+	recorder = ring_buffer__new(load_map_fd(p.kphi, "arrivals"), forget, &taken, NULL);
+	if (!recorder)
+		die("the ring of arrivals cannot be read");
 
 	int kphi = load_xdp_fd(p.kphi);
 	int noop = bpf_program__fd(p.bench->progs.bench_noop);
@@ -138,15 +193,19 @@ void bench_packets(void)
 		[BFD] = {"xdp_bfd", kphi, NOOP, BFD_PORT, .counter = KPHI_COUNT_beat},
 		[BEAT_NOOP] = {"xdp_beat_noop", raise, BEAT_NOOP, KPHI_WIRE_PORT, .counter = KPHI_COUNTERS},
 		[BEAT] = {"xdp_beat", beat, BEAT_NOOP, KPHI_WIRE_PORT, .counter = KPHI_COUNT_beat},
+		[BEAT_RECORDED] = {"xdp_beat_recorded", beat, BEAT_NOOP, KPHI_WIRE_PORT,
+				   .counter = KPHI_COUNT_beat, .recorder = recorder},
 	};
 
 	for (int i = 0; i < SUBJECTS; i++)
-		subjects[i].frame = frame_make(subjects[i].port, node_id);
+		subjects[i].frame =
+			frame_make(subjects[i].port, subjects[i].recorder ? recorded_id : node_id);
 	memcpy(&subjects[BFD].frame.wire, bfd_up, sizeof(bfd_up));
 	for (int round = 0; round <= ROUNDS; round++) /* the first one warms up */
 		for (int i = 0; i < SUBJECTS; i++)
-			run(&p.store, &subjects[i], round);
+			run(&p, &subjects[i], round, &taken);
 	for (int i = 0; i < SUBJECTS; i++)
 		print(&subjects[i], &subjects[subjects[i].baseline]);
+	ring_buffer__free(recorder);
 	place_end(&p);
 }
