@@ -74,7 +74,7 @@ function time(ns) {
 }
 
 const superscript = (n) => String(n).replace(/./g, (c) => (c === '-' ? '⁻' : '⁰¹²³⁴⁵⁶⁷⁸⁹'[c]));
-const power = (x) => (x >= 0.001 && x < 1e5 ? digits(x) : '10' + superscript(Math.round(Math.log10(x))));
+const power = (x) => (x >= 0.01 && x < 1e4 ? digits(x) : '10' + superscript(Math.round(Math.log10(x))));
 const number = (x) => (x && (x < 0.001 || x >= 1e6) ? x.toExponential(1) : x < 100 ? digits(x) : Math.round(x).toLocaleString('en'));
 const rateOf = (mistakes) => mistakes / peerDays;
 const rate = (mistakes) => (mistakes ? number(rateOf(mistakes)) + ' a peer and day' : 'none seen');
@@ -86,7 +86,7 @@ function settings(curve) {
 		words.push('pause ' + curve.pause / 1000 + ' intervals');
 	if (curve.minStd !== undefined)
 		words.push('min-std ' + curve.minStd / 1000 + ' of the interval');
-	return words.length ? words.join(', ') : curve.model === false ? '' : 'its own settings';
+	return words.join(', ') || (data.ownSettings ? 'its peers’ own settings' : 'no settings');
 }
 
 /* --- scales and axes */
@@ -224,6 +224,7 @@ function chart(id, f) {
 	}
 
 	function draw() {
+		width = box.clientWidth;
 		const w = Math.max(box.clientWidth, 280), h = Math.round(Math.min(f.tall || 440, Math.max(f.low || 300, w * 0.52)));
 		const m = {left: f.left || 52, right: 12, top: 24, bottom: 40, band: f.none ? 26 : 0};
 		const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
@@ -240,7 +241,7 @@ function chart(id, f) {
 			add(svg, 'path', {class: 'limit', d, 'clip-path': `url(#${id}-clip)`});
 		}
 		for (const note of f.notes || [])
-			add(svg, 'text', {x: w - m.right - 4, y: geometry.y(note.y) - 5, 'text-anchor': 'end'}, note.text);
+			add(svg, 'text', {x: m.left + 6, y: geometry.y(note.y) - 5}, note.text);
 		shown.filter((s) => !s.hidden).forEach((s) => drawSeries(svg, s));
 		drawMarks(svg, w);
 		if (at) {
@@ -328,12 +329,10 @@ function chart(id, f) {
 	if (shown.length > 1)
 		legend();
 	draw();
-	new ResizeObserver(() => {
-		if (box.clientWidth !== width) {
-			width = box.clientWidth;
+	new ResizeObserver(() => requestAnimationFrame(() => {
+		if (box.clientWidth !== width)
 			draw();
-		}
-	}).observe(box);
+	})).observe(box);
 	table(root, f.title, f.heads, shown.flatMap((s) => s.points.map((p) => [s.name, ...p.cells])));
 }
 
@@ -372,17 +371,18 @@ function front(r) {
 
 function tradeoffSeries() {
 	const series = yardsticks.map((r, i) => ({
-		name: r.name, about: r.source, colour: 'var(--y)', width: 1.3, dash: dashes[i % dashes.length], shape: i % shapes.length,
+		name: r.name, about: r.source, colour: 'var(--y)', width: 1.3, dash: dashes[i % dashes.length], shape: (i + 4) % shapes.length,
 		points: upToNone(r.curves[0].points.map((p) => tradeoffPoint(r, r.curves[0], p))),
 	}));
 
-	for (const r of models) {
+	for (const r of [...models].sort((a) => (a.name === data.chosenModel ? 1 : -1))) {
 		const tunable = r.curves.length > 1;
 
 		if (tunable)
 			series.push({name: r.name + ', as recorded', about: 'with the pause and the min-std that its peers were given', colour: colour(r.name), width: 1.6, dash: '5 4',
 				points: upToNone(r.curves[0].points.map((p) => tradeoffPoint(r, r.curves[0], p)))});
-		series.push({name: r.name, about: tunable ? 'with the best pause and min-std' : '', colour: colour(r.name), width: 3, points: front(r)});
+		series.push({name: r.name, about: tunable ? 'with the best pause and min-std' : '', colour: colour(r.name), width: 2.8, shape: models.indexOf(r), apart: 60,
+			points: front(r)});
 	}
 	return series;
 }
@@ -409,28 +409,29 @@ function tradeoff() {
 /* --- intervals */
 
 function histogram() {
-	const join = Math.ceil(data.bins.length / 220), total = data.bins.reduce((sum, b) => sum + b.n, 0);
+	const STEP = Math.log(2) / 32, join = Math.ceil(data.bins.length / 220), total = data.bins.reduce((sum, b) => sum + b.n, 0);
 	const expected = Object.entries(data.expected), bins = [];
 
 	for (let i = 0; i < data.bins.length; i += join) {
 		const part = data.bins.slice(i, i + join), from = Number(part[0].from) || Number(part[0].to) / 1.03, to = Number(part[part.length - 1].to);
 
-		bins.push({from, to, n: part.reduce((sum, b) => sum + b.n, 0), of: (shares) => shares.slice(i, i + join).reduce((sum, s) => sum + Number(s), 0)});
+		/* Bins are equally wide within an octave and not in all: as if each were one 32nd of an octave. */
+		bins.push({from, to, as: STEP / Math.log(to / from), n: part.reduce((sum, b) => sum + b.n, 0), of: (shares) => shares.slice(i, i + join).reduce((sum, s) => sum + Number(s), 0)});
 	}
 	const times = (x) => digits(x) + ' ×', least = 0.4 / total;
 	const range = (b) => `${digits(b.from)} to ${digits(b.to)} intervals`;
-	const series = [{name: 'recorded', bars: true, points: bins.map((b) => ({x: b.from, to: b.to, y: b.n / total,
+	const series = [{name: 'recorded', bars: true, points: bins.map((b) => ({x: b.from, to: b.to, y: (b.n / total) * b.as,
 		text: `${range(b)}: ${number(b.n)} of ${number(total)}`, cells: [range(b), number(b.n), number(b.n / total)]}))}];
 
 	for (const [name, shares] of expected)
 		series.push({name, colour: colour(name), width: 2.2, dash: [null, '7 3', '2 3', '9 3 2 3', '4 4'][models.findIndex((r) => r.name === name)],
-			points: bins.map((b) => ({x: Math.sqrt(b.from * b.to), y: Math.max(b.of(shares), least / 100),
+			points: bins.map((b) => ({x: Math.sqrt(b.from * b.to), y: Math.max(b.of(shares) * b.as, least / 100),
 				text: `${range(b)}: expects ${number(b.of(shares) * total)} of ${number(total)}`, cells: [range(b), number(b.of(shares) * total), number(b.of(shares))]}))});
 	chart('histogram', {
 		title: 'Intervals between beats, recorded and expected', series, tall: 420,
 		hint: 'Point at the figure, or use the arrow keys, to read how many intervals were so long.',
 		x: {log: true, min: Math.min(bins[0].from, 0.8), max: Math.max(bins[bins.length - 1].to, 2), label: 'interval, in multiples of the peer’s own', format: times, room: 48},
-		y: {log: true, min: least, max: 1, label: 'share of all intervals', format: power},
+		y: {log: true, min: least, max: 1, label: 'share of all intervals, in steps of 2 %', format: power},
 		heads: ['series', 'interval', 'intervals', 'share'],
 	});
 }
@@ -473,13 +474,15 @@ function clock(ns) {
 
 function stalls() {
 	const slots = data.slots.map((s, i) => ({x: i * data.slot, to: (i + 1) * data.slot, y: s.longest, stalled: s.stalled, arrivals: s.arrivals}));
-	const longest = Math.max(data.longestStall, 1e6), days = data.span > 3 * DAY;
+	const longest = Math.max(data.longestStall, 1e6);
 	const x = {min: 0, max: data.slots.length * data.slot, label: data.began ? 'since ' + clock(0) : 'since the beginning', format: time, room: 76};
 
 	byId('stalls-caveat').textContent = data.stalls
 		? `${number(data.stalls)} were recorded, ${time(data.stalled)} together and ${time(data.longestStall)} at most; only CPUs that take beats are watched.`
 		: 'None was recorded; a trace that was converted from a capture or a list knows of none.';
-	x.step = niceTime(x.max, days);
+	if (!data.stalls)
+		return;
+	x.step = niceTime(x.max);
 	chart('stalls', {
 		title: 'Stalls over time', tall: 220, low: 180, left: 62,
 		hint: `Each bar is ${time(data.slot)}: the longest stall in it.`,

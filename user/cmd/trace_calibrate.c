@@ -33,7 +33,8 @@ const struct option_spec trace_calibrate_specs[] = {
 	{"peer", OPT_NAME, offsetof(struct calibrate_options, peer),
 	 offsetof(struct calibrate_options, has_peer), .help = "only arrivals of this peer"},
 	{"crashes", OPT_U64, offsetof(struct calibrate_options, crashes), OPT_NO_HAS, .min = 1,
-	 .max = CRASHES_MAX, .help = "injected into each peer's stream; 100 unless given, or fewer if peers are very many"},
+	 .max = CRASHES_MAX,
+	 .help = "injected into each peer's stream; 100 unless given, or fewer if peers are very many"},
 	{"seed", OPT_U64, offsetof(struct calibrate_options, seed), OPT_NO_HAS,
 	 .help = "another one, other crashes; 1 unless given"},
 	{"window", OPT_U64, offsetof(struct calibrate_options, window), OPT_NO_HAS, .min = KPHI_WINDOW_MIN,
@@ -204,7 +205,8 @@ static int survey_all(struct calibration *c, uint64_t window)
 
 static void add_rival(struct calibration *c, const char *name, uint32_t curves)
 {
-	c->rivals[c->rivals_count++] = (struct calibrate_rival){name, c->curves_count, curves, c->curves_count};
+	c->rivals[c->rivals_count++] =
+		(struct calibrate_rival){name, c->curves_count, curves, c->curves_count};
 	c->curves_count += curves;
 }
 
@@ -241,8 +243,8 @@ static void choose_all(struct calibration *c)
 	for (uint32_t i = 0; i < c->rivals_count; i++) {
 		struct calibrate_rival *r = &c->rivals[i];
 
-		r->best = r->first +
-			  calibrate_model(&c->curves[r->first], r->n, c->targets, c->targets_count);
+		r->best =
+			r->first + calibrate_model(&c->curves[r->first], r->n, c->targets, c->targets_count);
 	}
 	c->best = calibrate_model(c->curves, c->models_count, c->targets, c->targets_count);
 }

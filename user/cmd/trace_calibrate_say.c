@@ -21,7 +21,8 @@ const struct sweep_point *calibrate_point(const struct sweep_curve *c, const str
 }
 
 /* Where nobody was given any, what the model has by default; asked of a peer that beats every second. */
-static bool setting(const struct calibration *c, const struct sweep_curve *curve, bool tuned, uint32_t permille,
+static bool setting(const struct calibration *c, const struct sweep_curve *curve, bool tuned,
+		    uint32_t permille,
 		    uint64_t (*effective)(const struct kphi_window *w, const struct kphi_peer *p),
 		    uint32_t *result)
 {
@@ -223,7 +224,8 @@ static void write_peers(FILE *to, const struct calibration *c, const struct swee
 {
 	uint64_t intervals[INTERVALS_MAX];
 	uint32_t n = find_intervals(c->survey.replay, intervals), pause, min_std;
-	bool has_pause = calibrate_pause(c, curve, &pause), has_min_std = calibrate_min_std(c, curve, &min_std);
+	bool has_pause = calibrate_pause(c, curve, &pause),
+	     has_min_std = calibrate_min_std(c, curve, &min_std);
 	bool each = n > 1 && n <= INTERVALS_MAX && (has_pause || has_min_std);
 	char text[FORMAT_SIZE];
 

@@ -34,7 +34,8 @@ struct replay {
 void replay_states_begin(const struct replay *r, struct replay_peer *p);
 void replay_states_arrive(const struct replay *r, struct replay_peer *p, const struct detector_arrival *a);
 
-/* What they grant after the last arrival, into the tallies: of all, or of those whom this silence concerns. */
+/* What they grant after the last arrival, into the tallies: of all, or of those whom this silence concerns.
+ */
 void replay_states_judge(const struct replay *r, struct replay_peer *p, uint64_t silence_ns, bool all);
 
 /*
