@@ -36,7 +36,7 @@ OBJECTS := $(SOURCES:%.c=$(B)/obj/%.o)
 LIBRARY := $(filter-out $(B)/obj/user/main.o,$(OBJECTS))
 BPF_SOURCES := $(wildcard bpf/*.bpf.c tools/*.d/*.bpf.c)
 SKELETONS := $(patsubst %.bpf.c,$(B)/gen/%.skel.h,$(notdir $(BPF_SOURCES)))
-GENERATED := $(SKELETONS) $(B)/gen/abi.h
+GENERATED := $(SKELETONS) $(B)/gen/abi.h $(B)/gen/page.h
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/*_test.c))
 PROG_TESTS := $(patsubst tests/prog/%.c,$(B)/tests/prog/%,$(wildcard tests/prog/*_test.c))
 TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c)) $(B)/tools/bench
@@ -78,6 +78,16 @@ $(B)/gen/abi.h: include/kphi/counters.h include/kphi/maps.h
 	$(Q)mkdir -p $(@D)
 	$(Q)printf '#define KPHI_ABI "%s"\n' \
 		"$$(cat $^ | $(CC) -fpreprocessed -dD -E -P - | sed 's/"[^"]*"//g' | tr -d ' \t\n' | sha256sum | cut -c1-8)" > $@
+
+# The page of `kphi trace calibrate`: its parts in one, as bytes.
+PAGE := user/cmd/calibrate
+$(B)/gen/page.h: $(PAGE).html $(PAGE).css $(PAGE).js Makefile
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)echo 'static const unsigned char page_html[] = {' > $@
+	$(Q)sed -e '/@STYLE@/{r $(PAGE).css' -e 'd;}' -e '/@SCRIPT@/{r $(PAGE).js' -e 'd;}' $(PAGE).html | \
+		od -An -v -tx1 | sed 's/ \(..\)/0x\1,/g' >> $@
+	$(Q)echo '0};' >> $@
 
 # --- user space: once for people, once under sanitizers for the tests -------------------------------------------------
 

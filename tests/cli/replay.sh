@@ -58,12 +58,22 @@ is "a choice for each" "$(jq -r '[.choices[] | select(.chosen) | .consumer] | jo
 is "one model for all" "$(jq -r '[.choices[] | select(.chosen) | .model] | unique | length' calibrated)" 1
 is "it meets its bounds" \
 	"$(jq -r '[.choices[] | select(.chosen) | if .consumer == "router" then .qos.detection_max_ns <= 600e6 else .qos.mistakes == 0 end] | all' calibrated)" true
-is "the curves fall" "$(jq -r '[.curves[].points | [.[].mistakes] | . == (sort | reverse)] | all' calibrated)" true
+is "the curves of models fall" "$(jq -r '[.curves[] | select(.model) | .points | [.[].mistakes] | . == (sort | reverse)] | all' calibrated)" true
+is "yardsticks have theirs" "$(jq -r '[.choices[] | select(.consumer == "pager") | .detector // empty] | join(" ")' calibrated)" \
+	"fixed bfd jacobson chen bertier 2w akka-replay akka-port cassandra"
+is "models that have a pause are tried with several" "$(jq -r '[.curves[] | select(.model == "normal") | .pause_intervals] | unique | join(" ")' calibrated)" "0 1 2 3"
 like "200 s prove no year" "$(cat warned)" "pager.*too little to show"
 
 printf 'devices: [{name: lo}]\npeers: [{name: a, id: 6d7f3a52-90c4-4a55-8f0e-2f1f8a4b7c10}]\n' > kphi.yaml
 jq -r .yaml calibrated >> kphi.yaml
 ok "kphi run takes the YAML" kphi run config kphi.yaml check
+# Settings of a peer are in its remarks, because peers are listed elsewhere in the file.
+kphi -j trace calibrate two.trace model normal consumer router max-detect 600ms > tuned
+jq -r .yaml tuned | sed -n '/^# in each entry/,/^consumers/s/^#   //p' > settings
+is "they are those of the choice" "$(paste -s -d ' ' settings)" \
+	"$(jq -r '.choices[] | select(.chosen) | "model: normal pause: \(.pause_intervals * 100)ms min_std: \(.min_std_intervals * 100)ms"' tuned)"
+sed "/^peers/s/}\\]/, $(paste -s -d , settings | sed 's/,/, /g')}]/" kphi.yaml > settled.yaml
+ok "and taken too" kphi run config settled.yaml check
 # The witness: what is no YAML of kphi's is refused.
 sed 's/suspect:/suspects:/' kphi.yaml > bad.yaml
 ok "and would not take anything" ! kphi run config bad.yaml check

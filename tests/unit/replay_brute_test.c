@@ -68,7 +68,7 @@ static bool judges_by_z(int model)
 static struct replay_plan *plan_new(enum plan_kind kind)
 {
 	static const q32_t above[] = {3 * Q32_ONE, Q32_ONE, 8 * Q32_ONE, 30 * Q32_ONE};
-	static const q32_t below[] = {Q32_ONE, Q32_ONE / 1000, Q32_ONE / 4};
+	static const q32_t below[] = {Q32_ONE / 1000, Q32_ONE / 4, Q32_ONE};
 	static const double times[] = {900, 1500, 0}, numbers[] = {0.2, 2, 6};
 	struct replay_plan *plan = calloc(1, sizeof(*plan));
 

@@ -109,6 +109,57 @@ static void thresholds_ascend(void **state)
 	assert_true(c.point[n - 1].threshold >= 100000 * Q32_ONE);
 }
 
+static void parameters_ascend(void **state)
+{
+	(void)state;
+	for (size_t k = 0; detectors[k]; k++) {
+		struct sweep_curve c = {.detector = detectors[k]};
+		uint32_t n = sweep_parameters(&c, 100 * MS, SEC);
+
+		assert_in_range(n, 15, SWEEP_POINTS_MAX);
+		assert_true(c.point[0].parameter > 0);
+		for (uint32_t i = 1; i < n; i++)
+			assert_true(c.point[i].parameter > c.point[i - 1].parameter);
+		if (detectors[k]->unit == DETECTOR_TIME)
+			assert_true(c.point[n - 1].parameter == 40e9);
+	}
+}
+
+/* Each setting once, each peer's own first; and a model without settings has no others. */
+static void settings_are_tried(void **state)
+{
+	static struct sweep_curve c[32];
+	uint32_t n = sweep_model(c, 32, KPHI_MODEL_NORMAL, false), defaults = 0;
+
+	(void)state;
+	assert_int_equal(n, 13);
+	assert_false(c[0].tuning.pause || c[0].tuning.min_std);
+	for (uint32_t i = 1; i < n; i++) {
+		assert_true(c[i].tuning.pause && c[i].tuning.min_std);
+		defaults += c[i].tuning.pause_permille == 3000 && c[i].tuning.min_std_permille == 100;
+		for (uint32_t k = 1; k < i; k++)
+			assert_memory_not_equal(&c[i].tuning, &c[k].tuning, sizeof(c[i].tuning));
+	}
+	assert_int_equal(defaults, 1);
+	assert_int_equal(sweep_model(c, 32, KPHI_MODEL_AKKA, true), 12);
+	assert_int_equal(sweep_model(c, 5, KPHI_MODEL_AKKA, true), 5);
+	assert_int_equal(sweep_model(c, 32, KPHI_MODEL_EXPONENTIAL, false), 1);
+}
+
+/* Of two that are as good, the one that nobody has to write; of one that is clearly better, that one. */
+static void settings_are_worth_writing(void **state)
+{
+	struct sweep_curve curves[] = {quick(), quick()};
+	struct target target = {.max_false_per_day = 100};
+
+	(void)state;
+	curves[0].tuning.pause = true;
+	curves[0].point[2].qos.detect_p99_ns -= SEC / 10;
+	assert_int_equal(calibrate_model(curves, 2, &target, 1), 1);
+	curves[0].point[2].qos.detect_p99_ns -= SEC / 10;
+	assert_int_equal(calibrate_model(curves, 2, &target, 1), 0);
+}
+
 /* --- sweeps */
 
 struct opened {
@@ -157,33 +208,71 @@ static void some_stream(struct stream *s, uint32_t n)
 	}
 }
 
+static uint32_t some_curves(struct sweep_curve *curves)
+{
+	uint32_t n = sweep_model(curves, 2, KPHI_MODEL_NORMAL, true);
+
+	n += sweep_model(curves + n, 1, KPHI_MODEL_EXPONENTIAL, true);
+	for (size_t i = 0; detectors[i]; i++) {
+		curves[n].detector = detectors[i];
+		sweep_parameters(&curves[n++], 100 * MS, 100 * MS);
+	}
+	return n;
+}
+
 /* However many threads share the work, the curves are the same; and they are curves. */
 static void threads_make_no_difference(void **state)
 {
-	static struct sweep_curve one[2], many[2];
+	static struct sweep_curve one[16], many[16];
 	struct stream s = {0};
 	struct opened opened = {.stream = &s};
 	struct sweep sweep = {100, 50, 1, 1, open_copy, close_copy, count_progress, &opened};
+	uint32_t n = some_curves(one);
 
 	(void)state;
+	assert_int_equal(some_curves(many), n);
 	some_stream(&s, 1 << 19);
-	for (uint32_t i = 0; i < 2; i++) {
-		one[i].model = i ? KPHI_MODEL_EXPONENTIAL : KPHI_MODEL_NORMAL;
-		sweep_thresholds(&one[i]);
-		many[i] = one[i];
-	}
-	assert_int_equal(sweep_run(&sweep, one, 2), 0);
+	assert_int_equal(sweep_run(&sweep, one, n), 0);
 	sweep.threads = 3;
-	assert_int_equal(sweep_run(&sweep, many, 2), 0);
+	assert_int_equal(sweep_run(&sweep, many, n), 0);
 	assert_memory_equal(one, many, sizeof(one));
 	assert_int_equal(opened.opened, 4);
 	assert_int_equal(opened.closed, 4);
 	assert_in_range(opened.progress, 4, 8); /* by one thread of each sweep */
-	for (uint32_t i = 1; i < one[0].n; i++) {
-		assert_true(one[0].point[i].qos.mistakes <= one[0].point[i - 1].qos.mistakes);
-		assert_true(one[0].point[i].qos.detect_max_ns >= one[0].point[i - 1].qos.detect_max_ns);
+	for (uint32_t k = 0; k < n; k++) {
+		assert_true(one[k].point[0].qos.intervals > 1 << 18);
+		assert_true(one[k].point[0].qos.mistakes > one[k].point[one[k].n - 1].qos.mistakes);
+		/* What is learned by verdict may be led astray. */
+		for (uint32_t i = 1; i < one[k].n && !(one[k].detector && one[k].detector->learns_by_verdict);
+		     i++)
+			assert_true(one[k].point[i].qos.detect_max_ns >=
+				    one[k].point[i - 1].qos.detect_max_ns);
 	}
-	assert_true(one[0].point[0].qos.mistakes > 1000);
+	stream_free(&s);
+}
+
+/* A peer judged with a tuning is the same as one that was given these settings. */
+static void tuning_is_as_given(void **state)
+{
+	static struct sweep_curve tuned = {.model = KPHI_MODEL_NORMAL}, given = {.model = KPHI_MODEL_NORMAL};
+	struct stream s = {0};
+	struct opened opened = {.stream = &s};
+	struct sweep sweep = {100, 50, 1, 1, open_copy, close_copy, NULL, &opened};
+
+	(void)state;
+	tuned.tuning = (struct replay_tuning){true, true, 1000, 20};
+	sweep_thresholds(&tuned);
+	sweep_thresholds(&given);
+	some_stream(&s, 20000);
+	assert_int_equal(sweep_run(&sweep, &tuned, 1), 0);
+	s.settings[0].set = KPHI_SET_PAUSE | KPHI_SET_MIN_STD;
+	s.settings[0].pause_ns = 100 * MS;
+	s.settings[0].min_std_ns = 2 * MS;
+	assert_int_equal(sweep_run(&sweep, &given, 1), 0);
+	assert_memory_equal(tuned.point, given.point, sizeof(given.point));
+	s.settings[0].pause_ns++; /* the witness */
+	assert_int_equal(sweep_run(&sweep, &given, 1), 0);
+	assert_memory_not_equal(tuned.point, given.point, sizeof(given.point));
 	stream_free(&s);
 }
 
@@ -211,18 +300,19 @@ static int open_nothing(void *context, struct replay_source *source)
 
 static void errors_come_back(void **state)
 {
-	static struct sweep_curve c = {.model = KPHI_MODEL_NORMAL};
+	static struct sweep_curve c[2]; /* a thread each */
 	struct stream s = {0};
 	struct opened opened = {.stream = &s};
 	struct sweep sweep = {100, 50, 1, 2, open_broken, close_copy, NULL, &opened};
 
 	(void)state;
 	some_stream(&s, 200);
-	sweep_thresholds(&c);
-	assert_int_equal(sweep_run(&sweep, &c, 1), -EBADMSG);
+	sweep_thresholds(&c[0]);
+	sweep_thresholds(&c[1]);
+	assert_int_equal(sweep_run(&sweep, c, 2), -EBADMSG);
 	assert_int_equal(opened.errors, 2);
 	sweep.open = open_nothing;
-	assert_int_equal(sweep_run(&sweep, &c, 1), -ENOENT);
+	assert_int_equal(sweep_run(&sweep, c, 2), -ENOENT);
 	stream_free(&s);
 }
 
@@ -232,6 +322,8 @@ int main(void)
 		cmocka_unit_test(targets_choose_a_point),     cmocka_unit_test(the_knee_is_where_it_bends),
 		cmocka_unit_test(one_model_for_all),          cmocka_unit_test(thresholds_ascend),
 		cmocka_unit_test(threads_make_no_difference), cmocka_unit_test(errors_come_back),
+		cmocka_unit_test(parameters_ascend),          cmocka_unit_test(settings_are_tried),
+		cmocka_unit_test(tuning_is_as_given),         cmocka_unit_test(settings_are_worth_writing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

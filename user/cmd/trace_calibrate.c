@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* kphi trace calibrate: which model, which thresholds, for whom. */
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
+#include <unistd.h>
 
-#include "cmd/trace_replay.h"
+#include "cmd/trace_calibrate.h"
 #include "io/parse.h"
-#include "replay/calibrate.h"
+#include "trace/writer.h"
 
+#define CHUNK           (1U << 18) /* arrivals between two looks at the progress */
 #define CRASHES_DEFAULT 100
 #define CRASHES_MAX     100000
-#define TARGETS_MAX     16
+#define DETECTIONS_MAX  (512ULL << 20) /* bytes that they may take, unless `crashes` was given */
 #define WORDS_MAX       64
 #define THE_KNEE        "default" /* what the consumer is called if none was named */
 
 struct calibrate_options {
-	const char *models;
+	const char *models, *html;
 	char peer[KPHI_NAME_SIZE];
 	bool has_peer;
 	uint64_t crashes, seed, window;
@@ -27,10 +28,13 @@ struct calibrate_options {
 const struct option_spec trace_calibrate_specs[] = {
 	{"model", OPT_STRING, offsetof(struct calibrate_options, models), OPT_NO_HAS, .value = "M,...",
 	 .help = "models to choose from; all of them unless given"},
+	{"html", OPT_STRING, offsetof(struct calibrate_options, html), OPT_NO_HAS, .value = "OUT",
+	 .help = "also write all of it as a page with figures: one file, which needs no network"},
 	{"peer", OPT_NAME, offsetof(struct calibrate_options, peer),
 	 offsetof(struct calibrate_options, has_peer), .help = "only arrivals of this peer"},
 	{"crashes", OPT_U64, offsetof(struct calibrate_options, crashes), OPT_NO_HAS, .min = 1,
-	 .max = CRASHES_MAX, .help = "injected into each peer's stream; 100 unless given"},
+	 .max = CRASHES_MAX,
+	 .help = "injected into each peer's stream; 100 unless given, or fewer if peers are very many"},
 	{"seed", OPT_U64, offsetof(struct calibrate_options, seed), OPT_NO_HAS,
 	 .help = "another one, other crashes; 1 unless given"},
 	{"window", OPT_U64, offsetof(struct calibrate_options, window), OPT_NO_HAS, .min = KPHI_WINDOW_MIN,
@@ -39,12 +43,6 @@ const struct option_spec trace_calibrate_specs[] = {
 const size_t trace_calibrate_specs_count = COUNT(trace_calibrate_specs);
 
 /* --- what is asked for */
-
-struct request {
-	struct calibrate_options options;
-	struct target targets[TARGETS_MAX];
-	uint32_t targets_count;
-};
 
 static const struct {
 	const char *name;
@@ -72,9 +70,9 @@ static int read_rate(const char *word, double *per_day, char *why, size_t size)
 }
 
 /* A keyword of a consumer with its value; 0 if it is none. */
-static int read_target(struct request *q, struct args *args, const char *keyword)
+static int read_target(struct calibration *c, struct args *args, const char *keyword)
 {
-	struct target *t = q->targets_count ? &q->targets[q->targets_count - 1] : NULL;
+	struct target *t = c->targets_count ? &c->targets[c->targets_count - 1] : NULL;
 	bool detect = !strcmp(keyword, "max-detect");
 	const char *word;
 	char why[WHY_SIZE];
@@ -85,10 +83,10 @@ static int read_target(struct request *q, struct args *args, const char *keyword
 	word = args_next(args, strcmp(keyword, "consumer") ? "what its consumer bears" : "a name");
 	if (!word)
 		return -EINVAL;
-	if (!strcmp(keyword, "consumer") && q->targets_count == TARGETS_MAX)
-		err = refuse(-EINVAL, why, sizeof(why), "more than %d of them", TARGETS_MAX);
+	if (!strcmp(keyword, "consumer") && c->targets_count == CALIBRATE_TARGETS_MAX)
+		err = refuse(-EINVAL, why, sizeof(why), "more than %d of them", CALIBRATE_TARGETS_MAX);
 	else if (!strcmp(keyword, "consumer"))
-		err = parse_name(word, q->targets[q->targets_count++].name, why, sizeof(why));
+		err = parse_name(word, c->targets[c->targets_count++].name, why, sizeof(why));
 	else if (!t)
 		err = refuse(-EINVAL, why, sizeof(why), "whose? `consumer NAME` comes first");
 	else if (detect)
@@ -101,14 +99,14 @@ static int read_target(struct request *q, struct args *args, const char *keyword
 }
 
 /* Consumers may be many, so they are taken out; what is left are options, a keyword and its value each. */
-static int read_request(struct request *q, struct args *args)
+static int read_request(struct calibrate_options *options, struct calibration *c, struct args *args)
 {
 	char *words[WORDS_MAX];
 	struct args rest = {0, words, args->where};
 	const char *word;
 
 	while ((word = args_word(args))) {
-		int took = read_target(q, args, word);
+		int took = read_target(c, args, word);
 
 		if (took < 0)
 			return took;
@@ -119,19 +117,12 @@ static int read_request(struct request *q, struct args *args)
 			word = i ? NULL : args_word(args);
 		}
 	}
-	if (!q->targets_count)
-		strcpy(q->targets[q->targets_count++].name, THE_KNEE);
-	return options_parse(&rest, trace_calibrate_specs, trace_calibrate_specs_count, &q->options);
+	if (!c->targets_count)
+		strcpy(c->targets[c->targets_count++].name, THE_KNEE);
+	return options_parse(&rest, trace_calibrate_specs, trace_calibrate_specs_count, options);
 }
 
 /* --- the sweep */
-
-struct calibration {
-	const char *path, *peer;
-	bool said; /* what went wrong */
-	struct sweep_curve curves[KPHI_MODELS + 1];
-	uint32_t curves_count;
-};
 
 static int open_stream(void *context, struct replay_source *source)
 {
@@ -166,13 +157,13 @@ static void show_progress(void *context, const struct replay_source *source)
 	trace_stream_progress(source->context);
 }
 
-static int sweep_all(struct calibration *c, const struct request *q, uint32_t window)
+static int sweep_all(struct calibration *c)
 {
 	int cores = get_nprocs(), err;
 	struct sweep s = {
-		.window = window,
-		.crashes = (uint32_t)q->options.crashes,
-		.seed = q->options.seed,
+		.window = c->window,
+		.crashes = c->crashes,
+		.seed = c->seed,
 		.threads = (uint32_t)(cores < SWEEP_THREADS_MAX ? cores : SWEEP_THREADS_MAX),
 		.open = open_stream,
 		.close = close_stream,
@@ -186,223 +177,160 @@ static int sweep_all(struct calibration *c, const struct request *q, uint32_t wi
 	return err;
 }
 
-/* The recorder's window; that the file can be read at all is said once, here. */
-static int window_of(const struct calibration *c, uint64_t asked, uint32_t *window)
+/* The first pass: what there is to judge. That the file can be read at all is said here. */
+static int survey_all(struct calibration *c, uint64_t window)
 {
+	struct replay_source source;
 	struct trace_stream s;
+	int got;
 
 	if (trace_stream_open(&s, c->path, c->peer))
 		return -EINVAL;
-	*window = trace_stream_window(&s, asked);
+	s.progress.what = "surveying";
+	source = trace_stream_source(&s);
+	c->start = *trace_start(s.trace);
+	c->window = trace_stream_window(&s, window);
+	got = survey_begin(&c->survey, c->window);
+	if (!got)
+		while ((got = survey_run(&c->survey, &source, CHUNK)) > 0)
+			trace_stream_progress(&s);
+	if (got)
+		trace_stream_explain(&s, c->path, got);
+	c->torn = trace_torn(s.trace);
 	trace_stream_close(&s);
+	return got;
+}
+
+/* --- who is compared */
+
+static void add_rival(struct calibration *c, const char *name, uint32_t curves)
+{
+	c->rivals[c->rivals_count++] =
+		(struct calibrate_rival){name, c->curves_count, curves, c->curves_count};
+	c->curves_count += curves;
+}
+
+static void line_up(struct calibration *c, const int *models, int n)
+{
+	for (int i = 0; i < n; i++)
+		add_rival(c, model_name((uint8_t)models[i]),
+			  sweep_model(&c->curves[c->curves_count], SWEEP_CURVES_MAX - c->curves_count,
+				      models[i], c->survey.default_settings));
+	c->models_count = c->curves_count;
+	for (size_t i = 0; detectors[i] && c->curves_count < SWEEP_CURVES_MAX; i++) {
+		c->curves[c->curves_count].detector = detectors[i];
+		sweep_parameters(&c->curves[c->curves_count], c->survey.shortest_interval_ns,
+				 c->survey.longest_interval_ns);
+		add_rival(c, detectors[i]->name, 1);
+	}
+}
+
+/* Every crash costs a figure for each point of each peer. */
+static uint32_t affordable_crashes(const struct calibration *c)
+{
+	uint64_t each = 0, most;
+
+	for (uint32_t i = 0; i < c->curves_count; i++)
+		each += c->curves[i].n * sizeof(uint64_t);
+	most = DETECTIONS_MAX / (each * c->survey.heard);
+	if (!most)
+		return 1;
+	return most < CRASHES_DEFAULT ? (uint32_t)most : CRASHES_DEFAULT;
+}
+
+static void choose_all(struct calibration *c)
+{
+	for (uint32_t i = 0; i < c->rivals_count; i++) {
+		struct calibrate_rival *r = &c->rivals[i];
+
+		r->best =
+			r->first + calibrate_model(&c->curves[r->first], r->n, c->targets, c->targets_count);
+	}
+	c->best = calibrate_model(c->curves, c->models_count, c->targets, c->targets_count);
+}
+
+static int calibrate(struct calibration *c, const struct calibrate_options *options, const int *models, int n)
+{
+	if (survey_all(c, options->window))
+		return -EINVAL;
+	if (!c->survey.intervals) {
+		fail("%s: there are no intervals to judge by in it", c->path);
+		return -ENODATA;
+	}
+	line_up(c, models, n);
+	c->seed = options->seed;
+	c->crashes = options->crashes ? (uint32_t)options->crashes : affordable_crashes(c);
+	if (sweep_all(c))
+		return -EINVAL;
+	choose_all(c);
 	return 0;
 }
 
-/* --- the document */
+/* --- the page */
 
-static const struct sweep_point *chosen(const struct sweep_curve *c, const struct target *t)
+/* NULL after a sentence: before all the work, not after it. */
+static FILE *open_page(const char *path)
 {
-	int i = calibrate_choose(c, t);
+	int fd = strcmp(path, "-") ? trace_new_fd(path) : -1;
+	FILE *page;
 
-	return i < 0 ? NULL : &c->point[i];
-}
-
-static void say_target(struct out *o, const struct target *t)
-{
-	if (t->max_false_per_day > 0)
-		out_q32(o, "max_false_per_peer_day", NULL,
-			(uint64_t)llround(fmin(t->max_false_per_day, 1e9) * 0x1p32));
-	else
-		out_null(o, "max_false_per_peer_day", NULL);
-	if (t->max_detect_ns)
-		out_duration(o, "max_detect_ns", NULL, t->max_detect_ns);
-	else
-		out_null(o, "max_detect_ns", NULL);
-}
-
-static void say_choice(struct out *o, const struct target *t, const struct sweep_curve *c, bool best,
-		       enum out_mode mode)
-{
-	const struct sweep_point *p = chosen(c, t);
-
-	out_open_row(o);
-	out_string(o, "consumer", "CONSUMER", t->name);
-	say_target(o, t);
-	out_string(o, "model", "MODEL", model_name((uint8_t)c->model));
-	out_bool(o, "chosen", "CHOSEN", best && p);
-	if (p) {
-		out_q32(o, "suspect", "SUSPECT", p->threshold);
-		out_open_object(o, "qos");
-		trace_say_qos(o, &p->qos, mode);
-		out_close_object(o);
-	} else {
-		out_null(o, "suspect", "SUSPECT");
-		out_null(o, "qos", NULL);
+	if (!strcmp(path, "-")) {
+		fail("html: standard output belongs to the text: name a file");
+		return NULL;
 	}
-	out_close_row(o);
+	page = fd >= 0 ? fdopen(fd, "w") : NULL;
+	if (!page)
+		fail("html: %s: cannot be written: %s%s", path, strerror(errno),
+		     errno == EEXIST ? ". Remove it, or choose another name" : "");
+	return page;
 }
 
-static void say_curves(struct out *o, const struct calibration *c, enum out_mode mode)
+static int close_page(FILE *page, const char *path, const struct calibration *c)
 {
-	if (mode == OUT_TEXT)
-		return;
-	out_open_array(o, "curves");
-	for (uint32_t i = 0; i < c->curves_count; i++) {
-		out_open_object(o, NULL);
-		out_string(o, "model", NULL, model_name((uint8_t)c->curves[i].model));
-		out_open_table(o, "points");
-		for (uint32_t k = 0; k < c->curves[i].n; k++) {
-			out_open_row(o);
-			out_q32(o, "threshold", NULL, c->curves[i].point[k].threshold);
-			trace_say_qos(o, &c->curves[i].point[k].qos, mode);
-			out_close_row(o);
-		}
-		out_close_table(o);
-		out_close_object(o);
-	}
-	out_close_array(o);
+	int err = c ? calibrate_write_html(page, c) : -ECANCELED;
+
+	if (fclose(page) && !err)
+		err = -errno;
+	if (err && err != -ECANCELED)
+		fail("html: %s: cannot be written: %s", path, strerror(-err));
+	if (err)
+		unlink(path); /* half a page is none */
+	return err;
 }
 
-/* What the operator reads behind a line of YAML. */
-static void write_remark(FILE *to, const struct qos *q)
+static int run(const struct kphi_cli *cli, struct calibration *c, const struct calibrate_options *options,
+	       const int *models, int n)
 {
-	char p50[FORMAT_SIZE], max[FORMAT_SIZE], seen[FORMAT_SIZE], most[FORMAT_SIZE];
+	FILE *page = options->html ? open_page(options->html) : NULL;
+	int err, exit;
 
-	fprintf(to,
-		"  # %s false a peer and day (below %s with 95 %% confidence), detects in %s, at most %s\n",
-		trace_format_rate(qos_mistakes_per_day(q), seen),
-		trace_format_rate(qos_mistakes_per_day_at_most(q), most),
-		format_duration(q->detect_p50_ns, p50), format_duration(q->detect_max_ns, max));
-}
-
-/* A name of the command line inside double quotes of YAML. */
-static void write_quoted(FILE *to, const char *name)
-{
-	putc('"', to);
-	for (; *name; name++) {
-		if (*name == '"' || *name == '\\')
-			putc('\\', to);
-		putc(*name, to);
-	}
-	putc('"', to);
-}
-
-static void write_yaml(FILE *to, const struct request *q, const struct sweep_curve *c)
-{
-	char threshold[FORMAT_SIZE];
-	bool any = false;
-
-	for (uint32_t i = 0; i < q->targets_count; i++)
-		any |= chosen(c, &q->targets[i]) != NULL;
-	if (!any)
-		return;
-	fprintf(to, "# in each entry of peers:\n#   model: %s\nconsumers:\n", model_name((uint8_t)c->model));
-	for (uint32_t i = 0; i < q->targets_count; i++) {
-		const struct sweep_point *p = chosen(c, &q->targets[i]);
-
-		if (!p)
-			continue;
-		fputs("  - name: ", to);
-		write_quoted(to, q->targets[i].name);
-		fprintf(to, "\n    suspect: %s", format_q32(p->threshold, 1, threshold));
-		write_remark(to, &p->qos);
-	}
-}
-
-static void say_yaml(struct out *o, const struct request *q, const struct sweep_curve *c, enum out_mode mode)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *memory = open_memstream(&text, &size);
-
-	if (memory) {
-		write_yaml(memory, q, c);
-		fclose(memory);
-	}
-	if (mode == OUT_TEXT)
-		out_text(o, "%s%s", text && *text ? "\n" : "", text ? text : "");
-	else
-		out_string(o, "yaml", NULL, text);
-	free(text);
-}
-
-/* Seen too little is not the same as safe. */
-static bool is_short(const struct target *t, const struct sweep_point *p)
-{
-	return t->max_false_per_day > 0 && qos_mistakes_per_day_at_most(&p->qos) > t->max_false_per_day;
-}
-
-/* What the choice does not say by itself. KPHI_EXIT_FAILED if a target is not met. */
-static int remark(const struct request *q, const struct sweep_curve *c)
-{
-	int exit = KPHI_EXIT_OK;
-
-	for (uint32_t i = 0; i < q->targets_count; i++) {
-		const struct target *t = &q->targets[i];
-		const struct sweep_point *p = chosen(c, t);
-		char lived[FORMAT_SIZE];
-
-		if (!p) {
-			fail("consumer '%s': no threshold of %s meets its bounds on this trace", t->name,
-			     model_name((uint8_t)c->model));
-			exit = KPHI_EXIT_FAILED;
-		} else if (is_short(t, p)) {
-			warn("consumer '%s': the trace has %s of peers' lives, too little to show that its "
-			     "bound on false suspicions is kept. Record longer",
-			     t->name, format_duration(p->qos.alive_ns, lived));
-		}
-	}
+	if (options->html && !page)
+		return KPHI_EXIT_FAILED;
+	err = calibrate(c, options, models, n);
+	if (page)
+		err = close_page(page, options->html, err ? NULL : c) || err;
+	exit = err ? KPHI_EXIT_FAILED : calibrate_report(cli, c);
+	survey_end(&c->survey);
 	return exit;
-}
-
-static int report(const struct kphi_cli *cli, const struct calibration *c, const struct request *q)
-{
-	uint32_t best = calibrate_model(c->curves, c->curves_count, q->targets, q->targets_count);
-	struct out *o = out_new(stdout, cli->mode);
-	int exit;
-
-	out_open_object(o, NULL);
-	out_open_table(o, "choices");
-	for (uint32_t i = 0; i < q->targets_count; i++)
-		for (uint32_t k = 0; k < c->curves_count; k++)
-			say_choice(o, &q->targets[i], &c->curves[k], k == best, cli->mode);
-	out_close_table(o);
-	say_curves(o, c, cli->mode);
-	say_yaml(o, q, &c->curves[best], cli->mode);
-	out_close_object(o);
-	exit = command_finish(o);
-	return exit ? exit : remark(q, &c->curves[best]);
 }
 
 int trace_calibrate(struct kphi_cli *cli, struct args *args)
 {
-	struct request q = {.options = {.crashes = CRASHES_DEFAULT, .seed = 1}};
+	struct calibrate_options options = {.seed = 1};
 	const char *path = args_next(args, "a file");
-	int models[KPHI_MODELS + 1], n, exit = KPHI_EXIT_FAILED;
-	struct calibration *c;
-	uint32_t window;
+	struct calibration *c = calloc(1, sizeof(*c));
+	int models[KPHI_MODELS + 1], n, exit = KPHI_EXIT_USAGE;
 
-	if (!path || read_request(&q, args))
-		return KPHI_EXIT_USAGE;
-	n = trace_read_models(args->where, q.options.models, models);
-	if (n < 0)
-		return KPHI_EXIT_USAGE;
-	c = calloc(1, sizeof(*c));
 	if (!c) {
 		fail("%s: there is no memory", args->where);
-		return exit;
+		return KPHI_EXIT_FAILED;
 	}
-	c->path = path;
-	c->peer = q.options.has_peer ? q.options.peer : NULL;
-	for (; (int)c->curves_count < n; c->curves_count++) {
-		c->curves[c->curves_count].model = models[c->curves_count];
-		sweep_thresholds(&c->curves[c->curves_count]);
-	}
-	if (!window_of(c, q.options.window, &window) && !sweep_all(c, &q, window)) {
-		if (c->curves[0].point[0].qos.intervals)
-			exit = report(cli, c, &q);
-		else
-			fail("%s: there are no intervals to judge by in it", path);
+	if (path && !read_request(&options, c, args)) {
+		c->path = path;
+		c->peer = options.has_peer ? options.peer : NULL;
+		n = trace_read_models(args->where, options.models, models);
+		if (n >= 0)
+			exit = run(cli, c, &options, models, n);
 	}
 	free(c);
 	return exit;

@@ -12,6 +12,14 @@ static bool meets(const struct qos *q, const struct target *t)
 	return !t->max_detect_ns || q->detect_max_ns <= t->max_detect_ns;
 }
 
+/* Is a better than b, both meeting the target? Of equals the hastier one stays. */
+static bool is_better(const struct qos *a, const struct qos *b, const struct target *t)
+{
+	if (t->max_false_per_day > 0)
+		return a->detect_p99_ns < b->detect_p99_ns;
+	return a->mistakes < b->mistakes;
+}
+
 int calibrate_choose(const struct sweep_curve *c, const struct target *t)
 {
 	int chosen = -1;
@@ -19,13 +27,10 @@ int calibrate_choose(const struct sweep_curve *c, const struct target *t)
 	if (!t->max_false_per_day && !t->max_detect_ns)
 		return c->n ? (int)calibrate_knee(c) : -1;
 	for (uint32_t i = 0; i < c->n; i++) {
-		if (!meets(&c->point[i].qos, t))
-			continue;
-		/* No later point makes more mistakes; one that makes no fewer only takes longer. */
-		if (chosen < 0 || c->point[i].qos.mistakes < c->point[chosen].qos.mistakes)
+		const struct qos *q = &c->point[i].qos;
+
+		if (meets(q, t) && (chosen < 0 || is_better(q, &c->point[chosen].qos, t)))
 			chosen = (int)i;
-		if (t->max_false_per_day > 0)
-			break;
 	}
 	return chosen;
 }
@@ -78,6 +83,14 @@ static double cost(const struct sweep_curve *c, const struct target *t)
 	return t->max_detect_ns ? log_rate(q) : log_rate(q) + log_detection(q);
 }
 
+/* Settings that nobody has to write are worth this much more of time or mistakes, in logarithms. */
+#define WORTH_WRITING 0.05
+
+static bool is_tuned(const struct sweep_curve *c)
+{
+	return c->tuning.pause || c->tuning.min_std;
+}
+
 uint32_t calibrate_model(const struct sweep_curve *curves, uint32_t n, const struct target *targets,
 			 uint32_t targets_count)
 {
@@ -94,6 +107,8 @@ uint32_t calibrate_model(const struct sweep_curve *curves, uint32_t n, const str
 			met += isfinite(of);
 			sum += isfinite(of) ? of : 0;
 		}
+		if (is_tuned(&curves[i]))
+			sum += WORTH_WRITING;
 		if (met > most || (met == most && sum < least)) {
 			best = i;
 			most = met;

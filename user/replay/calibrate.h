@@ -30,8 +30,8 @@ int calibrate_choose(const struct sweep_curve *c, const struct target *t);
 uint32_t calibrate_knee(const struct sweep_curve *c);
 
 /*
- * A peer has one model, whoever acts on it: the curve that meets most of the targets, and of those the one
- * that serves them best.
+ * A peer has one model and one set of settings, whoever acts on it: the curve that meets most of the targets,
+ * and of those the one that serves them best. Settings other than the peers' own have to be better by 5 %.
  */
 uint32_t calibrate_model(const struct sweep_curve *curves, uint32_t n, const struct target *targets,
 			 uint32_t targets_count);

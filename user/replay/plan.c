@@ -19,13 +19,28 @@ static struct replay_group *add_group(struct replay_plan *plan, uint32_t n)
 	return g;
 }
 
+static bool ascend(const double *parameters, uint32_t n)
+{
+	for (uint32_t i = 1; i < n; i++)
+		if (parameters[i] < parameters[i - 1])
+			return false;
+	return true;
+}
+
 int replay_plan_model(struct replay_plan *plan, int model, const q32_t *thresholds, uint32_t n)
+{
+	return replay_plan_tuned(plan, model, &(struct replay_tuning){0}, thresholds, n);
+}
+
+int replay_plan_tuned(struct replay_plan *plan, int model, const struct replay_tuning *tuning,
+		      const q32_t *thresholds, uint32_t n)
 {
 	struct replay_group *g = add_group(plan, n);
 
 	if (!g)
 		return -ENOSPC;
 	g->model = model;
+	g->tuning = *tuning;
 	g->hastiest = g->first;
 	for (uint32_t i = 0; i < n; i++) {
 		plan->parameter[g->first + i] = (double)thresholds[i] / (double)Q32_ONE;
@@ -34,6 +49,7 @@ int replay_plan_model(struct replay_plan *plan, int model, const q32_t *threshol
 			g->hastiest = g->first + i;
 	}
 	g->above_mean = plan->threshold[g->hastiest].phi >= PHI_AT_MEAN;
+	g->ascends = ascend(&plan->parameter[g->first], n);
 	return 0;
 }
 
@@ -48,7 +64,20 @@ int replay_plan_detector(struct replay_plan *plan, const struct detector *detect
 	g->detector = detector;
 	for (uint32_t i = 0; i < n; i++)
 		plan->parameter[g->first + i] = parameters[i];
+	g->ascends = !detector->learns_by_verdict && ascend(parameters, n);
 	return 0;
+}
+
+void replay_tune(struct kphi_peer *peer, const struct replay_tuning *tuning, const struct kphi_window *w)
+{
+	if (tuning->pause) {
+		peer->set |= KPHI_SET_PAUSE;
+		peer->pause_ns = w->interval_ns * tuning->pause_permille / 1000;
+	}
+	if (tuning->min_std) {
+		peer->set |= KPHI_SET_MIN_STD;
+		peer->min_std_ns = w->interval_ns * tuning->min_std_permille / 1000;
+	}
 }
 
 const struct replay_group *replay_plan_group(const struct replay_plan *plan, uint32_t contender)

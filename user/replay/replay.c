@@ -25,9 +25,10 @@ struct replay *replay_new(const struct replay_plan *plan)
 		return NULL;
 	r->plan = plan;
 	r->stalled = calloc(CPUS, sizeof(*r->stalled));
-	if (r->stalled)
+	r->reach = calloc(REPLAY_GROUPS_MAX, sizeof(*r->reach));
+	if (r->stalled && r->reach)
 		return r;
-	free(r);
+	replay_free(r);
 	return NULL;
 }
 
@@ -39,6 +40,7 @@ void replay_free(struct replay *r)
 		free(r->peer[i]);
 	free(r->peer);
 	free(r->stalled);
+	free(r->reach);
 	free(r);
 }
 
@@ -81,14 +83,19 @@ static void crash(struct replay_peer *p, const struct replay_plan *plan, const s
 /* An interval that may have been too long for somebody, or in which the peer crashes. */
 static void count_closely(const struct replay *r, struct replay_peer *p, uint64_t silence_ns)
 {
+	const struct replay_plan *plan = r->plan;
 	struct crash c;
 
 	if (crashes_meet(&p->crashes, silence_ns, &c))
-		crash(p, r->plan, &c);
+		crash(p, plan, &c);
 	p->mistaken = false;
-	for (uint32_t i = 0; i < r->plan->contenders; i++) {
-		tally_interval(&p->tallies[i], silence_ns);
-		p->mistaken |= p->tallies[i].mistake_ns != 0;
+	for (uint32_t i = 0; i < plan->groups; i++) {
+		struct tally *t = &p->tallies[plan->group[i].first];
+
+		for (uint32_t k = 0; k < r->reach[i]; k++) {
+			tally_interval(&t[k], silence_ns);
+			p->mistaken |= t[k].mistake_ns != 0;
+		}
 	}
 }
 
@@ -100,29 +107,13 @@ static void forget_mistakes(const struct replay *r, struct replay_peer *p)
 	p->mistaken = false;
 }
 
-static void use_model(struct replay_peer *p, const struct replay_group *g)
+static void use_model(const struct replay_group *g, struct replay_peer *p)
 {
-	p->settings.model = g->model == REPLAY_OWN_MODEL ? p->own_model : (uint8_t)g->model;
-}
-
-/* The deadlines of the silence that follows what the record has seen so far. */
-static void judge(const struct replay *r, struct replay_peer *p)
-{
-	const struct replay_plan *plan = r->plan;
-
-	for (uint32_t i = 0; i < plan->groups; i++) {
-		const struct replay_group *g = &plan->group[i];
-		struct kphi_estimate e;
-
-		if (g->detector)
-			continue;
-		use_model(p, g);
-		estimate_from_window(&e, &p->record.window, &p->settings, p->ring);
-		for (uint32_t c = g->first; c < g->first + g->n; c++)
-			p->tallies[c].deadline_ns = estimate_silence_at(&e, &plan->threshold[c]);
-	}
-	if (plan->yardsticks)
-		replay_states_judge(r, p);
+	p->judged.model = g->model == REPLAY_OWN_MODEL ? p->settings.model : (uint8_t)g->model;
+	p->judged.set = p->settings.set;
+	p->judged.pause_ns = p->settings.pause_ns;
+	p->judged.min_std_ns = p->settings.min_std_ns;
+	replay_tune(&p->judged, &g->tuning, &p->record.window);
 }
 
 /*
@@ -130,33 +121,55 @@ static void judge(const struct replay *r, struct replay_peer *p)
  * goes: a model that judges by z reaches no threshold above phi(0) before mean and pause are over, and to
  * compare with those takes neither a root nor a division. Else the hastiest contender answers for all.
  */
-static bool all_trust(const struct replay_plan *plan, struct replay_peer *p, const struct replay_group *g,
-		      uint64_t silence_ns)
+static bool all_trust(const struct replay_plan *plan, const struct replay_peer *p,
+		      const struct replay_group *g, uint64_t silence_ns)
 {
 	const struct threshold *hastiest = &plan->threshold[g->hastiest];
 	const struct kphi_window *w = &p->record.window;
 	struct kphi_estimate e;
 
-	use_model(p, g);
 	if (g->above_mean && w->n >= 2 &&
-	    (p->settings.model == KPHI_MODEL_NORMAL || p->settings.model == KPHI_MODEL_AKKA))
-		if ((u128)w->n * silence_ns <= (u128)w->n * effective_pause_ns(w, &p->settings) + w->sum_ns)
+	    (p->judged.model == KPHI_MODEL_NORMAL || p->judged.model == KPHI_MODEL_AKKA))
+		if ((u128)w->n * silence_ns <= (u128)w->n * effective_pause_ns(w, &p->judged) + w->sum_ns)
 			return true;
-	estimate_from_window(&e, w, &p->settings, p->ring);
+	estimate_from_window(&e, w, &p->judged, p->ring);
 	return silence_ns <= estimate_silence_at(&e, hastiest);
 }
 
-/* Does it take the deadlines to say what this interval has been? */
-static bool is_close(const struct replay *r, struct replay_peer *p, uint64_t silence_ns)
+/* The deadlines of this silence: of all contenders, or of those whom it concerns. How many those are. */
+static uint32_t judge_group(const struct replay_plan *plan, struct replay_peer *p,
+			    const struct replay_group *g, uint64_t silence_ns, bool all)
+{
+	struct kphi_estimate e;
+	uint32_t i;
+
+	use_model(g, p);
+	if (!all && !p->mistaken && all_trust(plan, p, g, silence_ns))
+		return 0;
+	estimate_from_window(&e, &p->record.window, &p->judged, p->ring);
+	for (i = 0; i < g->n; i++) {
+		struct tally *t = &p->tallies[g->first + i];
+
+		t->deadline_ns = estimate_silence_at(&e, &plan->threshold[g->first + i]);
+		if (!all && g->ascends && replay_is_unmoved(t, silence_ns))
+			break;
+	}
+	return i;
+}
+
+/* Does it take the deadlines to say what this silence has been? If so they are in the tallies now. */
+static bool judge(const struct replay *r, struct replay_peer *p, uint64_t silence_ns)
 {
 	const struct replay_plan *plan = r->plan;
+	bool crashes = !p->crashes.skip;
+	uint32_t any = crashes || p->mistaken || plan->yardsticks;
 
-	if (!p->crashes.skip || p->mistaken || plan->yardsticks)
-		return true;
 	for (uint32_t i = 0; i < plan->groups; i++)
-		if (!all_trust(plan, p, &plan->group[i], silence_ns))
-			return true;
-	return false;
+		if (!plan->group[i].detector)
+			any |= r->reach[i] = judge_group(plan, p, &plan->group[i], silence_ns, crashes);
+	if (plan->yardsticks)
+		replay_states_judge(r, p, silence_ns, crashes);
+	return any;
 }
 
 /* By how much the sender has counted on, as far as its messages tell. */
@@ -176,6 +189,8 @@ static void go_on(const struct replay *r, struct replay_peer *p, const struct de
 	} else {
 		p->intervals++;
 		p->alive_ns += a->silence_ns;
+		if (r->plan->interval)
+			r->plan->interval(r->plan->context, p->number, &p->record.window, a->silence_ns);
 		if (close)
 			count_closely(r, p, a->silence_ns);
 		else
@@ -201,9 +216,7 @@ static void take(struct replay *r, struct replay_peer *p, struct kphi_beat *b, u
 
 	r->stalled[b->cpu] = b->stalled_total_ns;
 	silence = silence_before(r, &p->record, b->now_ns);
-	close = p->open && is_close(r, p, silence);
-	if (close)
-		judge(r, p);
+	close = p->open && judge(r, p, silence);
 	outcome = kphi_record_take(&p->record, &p->settings, p->ring, r->plan->window, b, &notes);
 	if (outcome != KPHI_COUNT_beat && outcome != KPHI_COUNT_leave && outcome != KPHI_COUNT_down)
 		return;

@@ -23,19 +23,30 @@
 #include "replay/detector.h"
 #include "replay/tally.h"
 
-#define REPLAY_CONTENDERS_MAX 1024
-#define REPLAY_GROUPS_MAX     64
+#define REPLAY_CONTENDERS_MAX 4096
+#define REPLAY_GROUPS_MAX     256
 #define REPLAY_OWN_MODEL      (-1) /* each peer is judged by the model it was given */
 
 #define REPLAY_CRASHES_DEFAULT 1000
+
+/*
+ * Other settings than each peer has, in thousandths of its interval in force. Judging goes by them; what is
+ * learned of an interval that a stall of this host has touched still depends on the peer's own min-std.
+ */
+struct replay_tuning {
+	bool pause, min_std; /* which of them */
+	uint32_t pause_permille, min_std_permille;
+};
 
 /* Contenders that differ only in their parameter. */
 struct replay_group {
 	const struct detector *detector; /* NULL: a model of kphi's */
 	int model; /* enum kphi_model, or REPLAY_OWN_MODEL */
+	struct replay_tuning tuning; /* of a model */
 	uint32_t first, n; /* which contenders they are */
 	uint32_t hastiest; /* of a model: the contender with the lowest threshold */
 	bool above_mean; /* of a model: no threshold is within reach before the mean */
+	bool ascends; /* each grants at least the silence that the one before it grants */
 };
 
 /* Who is to be compared. Zeroed but for the settings, then filled by the functions below. */
@@ -44,6 +55,9 @@ struct replay_plan {
 	uint32_t crashes; /* injected into each peer's stream, or fewer if it has no more intervals */
 	uint64_t seed; /* of the crashes */
 	bool yardsticks; /* there are detectors among the groups */
+	/* Told of each interval that is judged; may be NULL. */
+	void (*interval)(void *context, uint32_t peer, const struct kphi_window *w, uint64_t silence_ns);
+	void *context;
 	uint32_t groups, contenders;
 	struct replay_group group[REPLAY_GROUPS_MAX];
 	double parameter[REPLAY_CONTENDERS_MAX]; /* phi, or the detector's */
@@ -52,8 +66,13 @@ struct replay_plan {
 
 /* 0, or -ENOSPC if the plan is full. */
 int replay_plan_model(struct replay_plan *plan, int model, const q32_t *thresholds, uint32_t n);
+int replay_plan_tuned(struct replay_plan *plan, int model, const struct replay_tuning *tuning,
+		      const q32_t *thresholds, uint32_t n);
 int replay_plan_detector(struct replay_plan *plan, const struct detector *detector, const double *parameters,
 			 uint32_t n);
+
+/* `peer` with these settings, where `w` is its window. */
+void replay_tune(struct kphi_peer *peer, const struct replay_tuning *tuning, const struct kphi_window *w);
 
 /* The group that a contender belongs to. */
 const struct replay_group *replay_plan_group(const struct replay_plan *plan, uint32_t contender);

@@ -7,8 +7,8 @@
 #include "replay/replay.h"
 
 struct replay_peer {
-	struct kphi_peer settings; /* its model changes with who judges */
-	uint8_t own_model;
+	uint32_t number;
+	struct kphi_peer settings, judged; /* its own; and with the model and the tuning of who judges */
 	bool open; /* the present silence is judged */
 	bool mistaken; /* a contender may still be in a mistake */
 	struct kphi_record record;
@@ -27,14 +27,25 @@ struct replay {
 	struct replay_peer **peer; /* NULL: not heard */
 	uint64_t arrivals;
 	uint64_t *stalled; /* by CPU: the latest stalled_total_ns it showed */
+	uint32_t *reach; /* by group: how many of its contenders the present silence concerns */
 };
 
 /* The yardsticks of a peer: a first arrival, or one more. */
 void replay_states_begin(const struct replay *r, struct replay_peer *p);
 void replay_states_arrive(const struct replay *r, struct replay_peer *p, const struct detector_arrival *a);
 
-/* What they grant from here on, into the tallies. */
-void replay_states_judge(const struct replay *r, struct replay_peer *p);
+/* What they grant after the last arrival, into the tallies: of all, or of those whom this silence concerns.
+ */
+void replay_states_judge(const struct replay *r, struct replay_peer *p, uint64_t silence_ns, bool all);
+
+/*
+ * Does this silence concern nobody behind this contender either, in a group that ascends? It trusts, and was
+ * in no mistake that would end now; and so it is with all who grant more.
+ */
+static inline bool replay_is_unmoved(const struct tally *t, uint64_t silence_ns)
+{
+	return silence_ns <= t->deadline_ns && !t->mistake_ns;
+}
 
 /* The peer of this number, made at its first arrival; NULL: no memory. */
 struct replay_peer *replay_peer_new(struct replay *r, uint32_t number, const struct kphi_peer *settings);

@@ -22,10 +22,7 @@ bool replay_heard(const struct replay *r, uint32_t peer)
 
 const struct kphi_peer *replay_settings(const struct replay *r, uint32_t peer)
 {
-	struct replay_peer *p = r->peer[peer];
-
-	p->settings.model = p->own_model;
-	return &p->settings;
+	return &r->peer[peer]->settings;
 }
 
 const struct kphi_record *replay_record(const struct replay *r, uint32_t peer)

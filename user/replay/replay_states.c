@@ -9,12 +9,14 @@
 /* By the time of the first arrival the detectors' settings are what the normal model would go by. */
 static struct detector_settings settings_of(const struct replay *r, struct replay_peer *p)
 {
-	p->settings.model = KPHI_MODEL_NORMAL;
+	struct kphi_peer settings = p->settings;
+
+	settings.model = KPHI_MODEL_NORMAL;
 	return (struct detector_settings){
 		.window = r->plan->window,
 		.interval_ns = p->record.window.interval_ns,
-		.min_std_ns = effective_min_std_ns(&p->record.window, &p->settings),
-		.pause_ns = effective_pause_ns(&p->record.window, &p->settings),
+		.min_std_ns = effective_min_std_ns(&p->record.window, &settings),
+		.pause_ns = effective_pause_ns(&p->record.window, &settings),
 	};
 }
 
@@ -76,16 +78,25 @@ static uint64_t whole_ns(double ns)
 	return ns < 0x1p63 ? (uint64_t)ns + ((double)(uint64_t)ns < ns) : UINT64_MAX;
 }
 
-static void judge(const struct replay_plan *plan, struct replay_peer *p, const struct replay_group *g,
-		  const unsigned char *state, uint32_t from, uint32_t n)
+/* One state: of all contenders of the group, or of contender c alone. */
+static void judge(const struct replay *r, struct replay_peer *p, const struct replay_group *g,
+		  const unsigned char *state, uint32_t c, uint64_t silence_ns, bool all)
 {
-	for (uint32_t i = from; i < from + n; i++)
-		p->tallies[i].deadline_ns = whole_ns(g->detector->deadline(state, plan->parameter[i]));
+	uint32_t end = g->detector->learns_by_verdict ? c + 1 : g->first + g->n;
+
+	for (; c < end; c++) {
+		struct tally *t = &p->tallies[c];
+
+		t->deadline_ns = whole_ns(g->detector->deadline(state, r->plan->parameter[c]));
+		if (!all && g->ascends && replay_is_unmoved(t, silence_ns))
+			break;
+	}
+	r->reach[g - r->plan->group] = c - g->first;
 }
 
-void replay_states_judge(const struct replay *r, struct replay_peer *p)
+void replay_states_judge(const struct replay *r, struct replay_peer *p, uint64_t silence_ns, bool all)
 {
-	FOR_EACH_STATE(r, p, judge(r->plan, p, g, state, c, d->learns_by_verdict ? 1 : g->n));
+	FOR_EACH_STATE(r, p, judge(r, p, g, state, c, silence_ns, all));
 }
 
 /* --- memory */
@@ -133,8 +144,8 @@ struct replay_peer *replay_peer_new(struct replay *r, uint32_t number, const str
 
 	if (!p)
 		return NULL;
-	p->settings = *settings;
-	p->own_model = settings->model;
+	p->number = number;
+	p->settings = p->judged = *settings;
 	p->record.state = KPHI_WAITING;
 	kphi_window_begin(&p->record.window, settings);
 	crashes_begin(&p->crashes, r->plan->crashes, r->plan->seed ^ (number + 1ULL) * 0xd1342543de82ef95U);

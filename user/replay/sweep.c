@@ -5,84 +5,71 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define HALVES_UP_TO 20
-#define UP_TO        100000 /* Akka's curve is steep: this is some 150 deviations */
-#define CHUNK        (1U << 18) /* arrivals between two looks at the progress */
+#define CHUNK (1U << 18) /* arrivals between two looks at the progress */
 
-uint32_t sweep_thresholds(struct sweep_curve *c)
-{
-	uint64_t threshold = HALVES_UP_TO;
+/*
+ * What a piece of work takes of each arrival, roughly: a model does nothing as long as a silence is short, a
+ * yardstick learns every arrival, and one that learns by its verdict does so for each of its parameters.
+ */
+#define WEIGHT_MODEL     1
+#define WEIGHT_YARDSTICK 2
 
-	c->n = 0;
-	for (uint32_t halves = 1; halves <= 2 * HALVES_UP_TO; halves++)
-		c->point[c->n++].threshold = halves * (Q32_ONE / 2);
-	while (threshold < UP_TO) {
-		threshold += threshold / 4;
-		c->point[c->n++].threshold = threshold * Q32_ONE;
-	}
-	return c->n;
-}
+/* Points of a curve that one thread judges. */
+struct piece {
+	struct sweep_curve *curve;
+	uint32_t from, n;
+};
 
-/* One thread's share: the points from .. to - 1, counted through all curves. */
+/* One thread's. */
 struct share {
 	const struct sweep *sweep;
-	struct sweep_curve *curves;
-	uint32_t curves_count, from, to;
-	uint32_t read; /* contenders whose figures were taken */
 	bool leads; /* shows the progress */
+	uint32_t weight, pieces_count;
+	struct piece *pieces;
 	struct replay_plan plan;
 	int err;
 	pthread_t thread;
 };
 
-static uint32_t larger(uint32_t a, uint32_t b)
+static int plan_piece(struct replay_plan *plan, const struct piece *p)
 {
-	return a > b ? a : b;
+	const struct sweep_curve *c = p->curve;
+	q32_t thresholds[SWEEP_POINTS_MAX];
+	double parameters[SWEEP_POINTS_MAX];
+
+	for (uint32_t i = 0; i < p->n; i++) {
+		thresholds[i] = c->point[p->from + i].threshold;
+		parameters[i] = c->point[p->from + i].parameter;
+	}
+	if (c->detector)
+		return replay_plan_detector(plan, c->detector, parameters, p->n);
+	return replay_plan_tuned(plan, c->model, &c->tuning, thresholds, p->n);
 }
 
-static uint32_t smaller(uint32_t a, uint32_t b)
+static int plan_all(struct share *s)
 {
-	return a < b ? a : b;
-}
-
-/* Calls `act` for each curve and the part of it that is in this share. */
-static int for_each_part(struct share *s,
-			 int (*act)(struct share *s, struct sweep_curve *c, uint32_t from, uint32_t to,
-				    const struct replay *r),
-			 const struct replay *r)
-{
-	uint32_t first = 0;
 	int err = 0;
 
-	for (uint32_t i = 0; i < s->curves_count && !err; i++) {
-		uint32_t from = larger(s->from, first), to = smaller(s->to, first + s->curves[i].n);
-
-		if (from < to)
-			err = act(s, &s->curves[i], from - first, to - first, r);
-		first += s->curves[i].n;
-	}
+	s->plan.window = s->sweep->window;
+	s->plan.crashes = s->sweep->crashes;
+	s->plan.seed = s->sweep->seed;
+	for (uint32_t i = 0; i < s->pieces_count && !err; i++)
+		err = plan_piece(&s->plan, &s->pieces[i]);
 	return err;
 }
 
-static int plan_part(struct share *s, struct sweep_curve *c, uint32_t from, uint32_t to,
-		     const struct replay *r)
-{
-	q32_t thresholds[SWEEP_POINTS_MAX];
-
-	(void)r;
-	for (uint32_t i = from; i < to; i++)
-		thresholds[i - from] = c->point[i].threshold;
-	return replay_plan_model(&s->plan, c->model, thresholds, to - from);
-}
-
 /* The contenders were planned in the same order. */
-static int read_part(struct share *s, struct sweep_curve *c, uint32_t from, uint32_t to,
-		     const struct replay *r)
+static int read_all(const struct share *s, const struct replay *r)
 {
+	uint32_t contender = 0;
 	int err = 0;
 
-	for (uint32_t i = from; i < to && !err; i++)
-		err = replay_qos_all(r, s->read++, &c->point[i].qos);
+	for (uint32_t i = 0; i < s->pieces_count; i++) {
+		const struct piece *p = &s->pieces[i];
+
+		for (uint32_t k = 0; k < p->n && !err; k++)
+			err = replay_qos_all(r, contender++, &p->curve->point[p->from + k].qos);
+	}
 	return err;
 }
 
@@ -104,40 +91,63 @@ static int replay_all(struct share *s, struct replay *r)
 static void *work(void *share)
 {
 	struct share *s = share;
-	struct replay *r;
+	struct replay *r = replay_new(&s->plan);
 
-	s->plan.window = s->sweep->window;
-	s->plan.crashes = s->sweep->crashes;
-	s->plan.seed = s->sweep->seed;
-	s->err = for_each_part(s, plan_part, NULL);
-	r = replay_new(&s->plan);
+	s->err = r ? plan_all(s) : -ENOMEM;
 	if (!s->err)
-		s->err = r ? replay_all(s, r) : -ENOMEM;
+		s->err = replay_all(s, r);
 	if (!s->err)
-		s->err = for_each_part(s, read_part, r);
+		s->err = read_all(s, r);
 	replay_free(r);
 	return NULL;
 }
 
-int sweep_run(const struct sweep *s, struct sweep_curve *curves, uint32_t n)
+/* To whom has least to do so far. */
+static int deal(struct share *shares, uint32_t n, const struct piece *piece, uint32_t weight)
 {
-	struct share *shares = calloc(s->threads, sizeof(*shares));
-	uint32_t points = 0, started = 1;
+	struct share *s = shares;
+	struct piece *pieces;
+
+	for (uint32_t i = 1; i < n; i++)
+		if (shares[i].weight < s->weight)
+			s = &shares[i];
+	pieces = reallocarray(s->pieces, s->pieces_count + 1, sizeof(*pieces));
+	if (!pieces)
+		return -ENOMEM;
+	s->pieces = pieces;
+	s->pieces[s->pieces_count++] = *piece;
+	s->weight += weight;
+	return 0;
+}
+
+/* The dear ones first, so that the others even it out. */
+static int deal_all(const struct sweep *sweep, struct share *shares, struct sweep_curve *curves, uint32_t n)
+{
 	int err = 0;
 
-	if (!shares)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < n; i++)
-		points += curves[i].n;
-	for (uint32_t i = 0; i < s->threads; i++) {
-		shares[i].sweep = s;
-		shares[i].curves = curves;
-		shares[i].curves_count = n;
-		shares[i].from = points * i / s->threads;
-		shares[i].to = points * (i + 1) / s->threads;
-		shares[i].leads = !i;
-	}
-	while (started < s->threads && !err) {
+	for (uint32_t i = 0; i < n && !err; i++)
+		for (uint32_t k = 0; curves[i].detector && k < curves[i].n && !err; k++) {
+			bool each = curves[i].detector->learns_by_verdict;
+
+			err = deal(shares, sweep->threads,
+				   &(struct piece){&curves[i], k, each ? 1 : curves[i].n}, WEIGHT_YARDSTICK);
+			if (!each)
+				break;
+		}
+	for (uint32_t i = 0; i < n && !err; i++)
+		if (!curves[i].detector)
+			err = deal(shares, sweep->threads, &(struct piece){&curves[i], 0, curves[i].n},
+				   WEIGHT_MODEL);
+	return err;
+}
+
+/* Who got nothing is not started. */
+static int run_shares(struct share *shares, uint32_t n)
+{
+	uint32_t started = 1;
+	int err = 0;
+
+	while (started < n && shares[started].pieces_count && !err) {
 		err = -pthread_create(&shares[started].thread, NULL, work, &shares[started]);
 		started += !err;
 	}
@@ -149,6 +159,25 @@ int sweep_run(const struct sweep *s, struct sweep_curve *curves, uint32_t n)
 		if (!err)
 			err = shares[i].err;
 	}
+	return err;
+}
+
+int sweep_run(const struct sweep *s, struct sweep_curve *curves, uint32_t n)
+{
+	struct share *shares = calloc(s->threads, sizeof(*shares));
+	int err;
+
+	if (!shares)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->threads; i++) {
+		shares[i].sweep = s;
+		shares[i].leads = !i;
+	}
+	err = deal_all(s, shares, curves, n);
+	if (!err)
+		err = run_shares(shares, s->threads);
+	for (uint32_t i = 0; i < s->threads; i++)
+		free(shares[i].pieces);
 	free(shares);
 	return err;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What each model would have done at each of many thresholds: for every model a curve, from many false
- * suspicions and a quick detection to few and a slow one. Every thread replays the stream for its share of
- * the points, so all cores work and none waits for another.
+ * What each model, under several settings, and each yardstick would have done at each of many parameters: a
+ * curve each, from many false suspicions and a quick detection to few and a slow one. The curves are dealt
+ * out to threads, so that all cores work; each thread replays the stream once for its share.
  */
 #ifndef KPHI_REPLAY_SWEEP_H
 #define KPHI_REPLAY_SWEEP_H
@@ -10,21 +10,38 @@
 #include "replay/replay.h"
 
 #define SWEEP_POINTS_MAX  96
+#define SWEEP_CURVES_MAX  192
 #define SWEEP_THREADS_MAX 64
 
 struct sweep_point {
-	q32_t threshold;
+	q32_t threshold; /* of a model */
+	double parameter; /* of a yardstick */
 	struct qos qos; /* over all peers */
 };
 
 struct sweep_curve {
+	const struct detector *detector; /* NULL: a model */
 	int model; /* enum kphi_model */
+	struct replay_tuning tuning; /* of a model; zeroed: each peer's own settings */
 	uint32_t n;
-	struct sweep_point point[SWEEP_POINTS_MAX]; /* thresholds ascend */
+	struct sweep_point point[SWEEP_POINTS_MAX]; /* parameters ascend */
 };
 
 /* From 0.5 to 100,000, halves first, then in steps of a quarter or so. Returns how many. */
 uint32_t sweep_thresholds(struct sweep_curve *c);
+
+/*
+ * The same for a yardstick, which is in place: from rashness to the patience of some 40 intervals. Times go
+ * from the shortest to the longest interval in force among the peers.
+ */
+uint32_t sweep_parameters(struct sweep_curve *c, uint64_t shortest_ns, uint64_t longest_ns);
+
+/*
+ * The curves of a model, as many as fit: with each peer's own settings, and with other pauses and least
+ * deviations if it has them. `default_settings`: no peer was given any, so that one of those would be the
+ * first again, and is left out. Returns how many.
+ */
+uint32_t sweep_model(struct sweep_curve *curves, uint32_t room, int model, bool default_settings);
 
 struct sweep {
 	uint32_t window, crashes;
@@ -39,8 +56,7 @@ struct sweep {
 };
 
 /*
- * Fills the points' qos; the thresholds are there. 0, or the first error of any thread: close() was told of
- * it.
+ * Fills the points' qos; all the rest is there. 0, or the first error of any thread: close() was told of it.
  */
 int sweep_run(const struct sweep *s, struct sweep_curve *curves, uint32_t n);
 
