@@ -247,7 +247,7 @@ bool survey_expect(const struct survey *s, uint8_t model, double shares[SURVEY_B
 		peer = *replay_settings(s->replay, i);
 		peer.model = model;
 		replay_tune(&peer, &(struct replay_tuning){.pause = true}, w);
-		if (!estimate_from_record(&e, w, &peer))
+		if (!estimate_from_window(&e, w, &peer, replay_ring(s->replay, i)))
 			continue;
 		expect_peer(&e, w->interval_ns, (double)s->peers[i].intervals, shares);
 		weights += (double)s->peers[i].intervals;
