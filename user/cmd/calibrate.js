@@ -111,7 +111,7 @@ function ticks(axis, most) {
 		return found;
 	}
 	const low = Math.floor(Math.log10(axis.min)), high = Math.ceil(Math.log10(axis.max));
-	const fine = 3 * (Math.log10(axis.max) - Math.log10(axis.min)) <= most;
+	const decades = Math.log10(axis.max) - Math.log10(axis.min), fine = decades < 4 && 3 * decades <= most;
 	const every = Math.ceil((high - low) / most);
 
 	for (let e = low; e <= high; e++)
@@ -418,19 +418,23 @@ function histogram() {
 		/* Bins are equally wide within an octave and not in all: as if each were one 32nd of an octave. */
 		bins.push({from, to, as: STEP / Math.log(to / from), n: part.reduce((sum, b) => sum + b.n, 0), of: (shares) => shares.slice(i, i + join).reduce((sum, s) => sum + Number(s), 0)});
 	}
+	/* What a stall has dammed up arrives at once: such intervals are many decades down, and of no interest here. */
+	const SHORTEST = 0.1, short = bins.filter((b) => b.to <= SHORTEST).reduce((sum, b) => sum + b.n, 0);
 	const times = (x) => digits(x) + ' ×', least = 0.4 / total;
+	const shown = bins.filter((b) => b.to > SHORTEST);
 	const range = (b) => `${digits(b.from)} to ${digits(b.to)} intervals`;
-	const series = [{name: 'recorded', bars: true, points: bins.map((b) => ({x: b.from, to: b.to, y: (b.n / total) * b.as,
+	const series = [{name: 'recorded', bars: true, points: shown.map((b) => ({x: b.from, to: b.to, y: (b.n / total) * b.as,
 		text: `${range(b)}: ${number(b.n)} of ${number(total)}`, cells: [range(b), number(b.n), number(b.n / total)]}))}];
 
 	for (const [name, shares] of expected)
 		series.push({name, colour: colour(name), width: 2.2, dash: [null, '7 3', '2 3', '9 3 2 3', '4 4'][models.findIndex((r) => r.name === name)],
-			points: bins.map((b) => ({x: Math.sqrt(b.from * b.to), y: Math.max(b.of(shares) * b.as, least / 100),
+			points: shown.map((b) => ({x: Math.sqrt(b.from * b.to), y: Math.max(b.of(shares) * b.as, least / 100),
 				text: `${range(b)}: expects ${number(b.of(shares) * total)} of ${number(total)}`, cells: [range(b), number(b.of(shares) * total), number(b.of(shares))]}))});
 	chart('histogram', {
 		title: 'Intervals between beats, recorded and expected', series, tall: 420,
-		hint: 'Point at the figure, or use the arrow keys, to read how many intervals were so long.',
-		x: {log: true, min: Math.min(bins[0].from, 0.8), max: Math.max(bins[bins.length - 1].to, 2), label: 'interval, in multiples of the peer’s own', format: times, room: 48},
+		hint: 'Point at the figure, or use the arrow keys, to read how many intervals were so long.' +
+			(short ? ` ${number(short)} shorter than a tenth are not shown.` : ''),
+		x: {log: true, min: Math.min(shown[0].from, 0.8), max: Math.max(shown[shown.length - 1].to, 2), label: 'interval, in multiples of the peer’s own', format: times, room: 48},
 		y: {log: true, min: least, max: 1, label: 'share of all intervals, in steps of 2 %', format: power},
 		heads: ['series', 'interval', 'intervals', 'share'],
 	});

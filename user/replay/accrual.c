@@ -53,6 +53,8 @@ static double samples_deviation(const struct samples *s)
 
 struct akka {
 	double min_std_ns, pause_ns;
+	/* Of one whose threshold decides what it learns: the roots are the dear part, and it has only one. */
+	double threshold, y, granted_ns; /* threshold 0: not known */
 	struct samples samples;
 };
 
@@ -68,6 +70,7 @@ static void akka_init(void *state, const struct detector_settings *settings)
 
 	a->min_std_ns = (double)settings->min_std_ns;
 	a->pause_ns = (double)settings->pause_ns;
+	a->threshold = 0;
 	memset(&a->samples, 0, sizeof(a->samples));
 	a->samples.size = settings->window;
 	samples_add(&a->samples, settings->interval_ns - around);
@@ -86,21 +89,33 @@ static double akka_y(double phi)
 	return 2 * sqrt(p / 3) * sinh(asinh(1.5 * q / p * sqrt(3 / p)) / 3);
 }
 
+static double grant(const struct akka *a, double y)
+{
+	return samples_mean(&a->samples) + a->pause_ns +
+	       y * fmax(samples_deviation(&a->samples), a->min_std_ns);
+}
+
 static double akka_deadline(const void *state, double threshold)
 {
 	const struct akka *a = state;
-	double deviation_ns = fmax(samples_deviation(&a->samples), a->min_std_ns);
 
 	if (threshold <= 0)
 		return 0;
-	return samples_mean(&a->samples) + a->pause_ns + akka_y(threshold) * deviation_ns;
+	return threshold == a->threshold ? a->granted_ns : grant(a, akka_y(threshold));
 }
 
 /* An interval is learned only if the peer was available at the instant that ended it. */
 static void akka_arrive(void *state, const struct detector_arrival *arrival, double threshold)
 {
-	if ((double)arrival->silence_ns < akka_deadline(state, threshold))
-		samples_add(&((struct akka *)state)->samples, arrival->silence_ns);
+	struct akka *a = state;
+
+	if ((double)arrival->silence_ns >= akka_deadline(a, threshold))
+		return;
+	if (threshold != a->threshold)
+		a->y = akka_y(threshold);
+	a->threshold = threshold;
+	samples_add(&a->samples, arrival->silence_ns);
+	a->granted_ns = grant(a, a->y);
 }
 
 const struct detector detector_akka = {
