@@ -4,12 +4,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #include <cmocka.h>
 
-#include "unit/random.h"
-#include "unit/window_model.h"
+#include "unit/window_pair.h"
 
 static void squares_are_exact(void **state)
 {
@@ -25,54 +23,6 @@ static void squares_are_exact(void **state)
 		kphi_square(x, &high, &low);
 		assert_true(((model_u128)high << 64 | low) == (model_u128)x * x);
 	}
-}
-
-/* One ring of each size, memory of exactly that size, so that a step beyond it is seen. */
-struct pair {
-	struct kphi_window w;
-	struct window_model *model;
-	struct kphi_peer settings;
-	uint64_t *ring;
-	uint32_t size;
-};
-
-static void pair_new(struct pair *p, uint32_t size)
-{
-	size_t bytes = KPHI_RING_SIZE(size) * sizeof(*p->ring);
-
-	*p = (struct pair){.size = size, .ring = malloc(bytes), .model = calloc(1, sizeof(*p->model))};
-	memset(p->ring, 0xa5, bytes);
-}
-
-static void pair_free(struct pair *p)
-{
-	free(p->ring);
-	free(p->model);
-}
-
-static void pair_begin(struct pair *p, uint64_t interval_ns, uint64_t max_interval_ns)
-{
-	p->settings.interval_ns = interval_ns;
-	p->settings.max_interval_ns = max_interval_ns;
-	kphi_window_begin(&p->w, &p->settings);
-	window_model_begin(p->model, p->size, &p->settings);
-	assert_true(window_model_same(p->model, &p->w, p->ring, 1));
-}
-
-/* An interval of so many steps; 0: nobody knows. */
-static uint32_t pair_step(struct pair *p, uint64_t x, uint64_t steps, int deep)
-{
-	uint32_t expected = window_model_take(p->model, x, steps);
-
-	assert_int_equal(kphi_window_take(&p->w, p->ring, p->size, p->settings.max_interval_ns, x, steps),
-			 expected);
-	assert_true(window_model_same(p->model, &p->w, p->ring, deep));
-	return expected;
-}
-
-static uint32_t pair_take(struct pair *p, uint64_t x, int deep)
-{
-	return pair_step(p, x, 1, deep);
 }
 
 static uint64_t some_setting(uint64_t *random)
@@ -110,7 +60,7 @@ static void walk(struct pair *p, uint64_t *random, uint64_t steps, uint64_t deep
 			wild = 2 + random_below(random, 12);
 		if (wild && wild--)
 			x = p->model->cap_ns + 1 + random_magnitude(random, 50);
-		notes = pair_take(p, x, step % deep_every == 0);
+		notes = pair_step(p, x, some_steps(random), step % deep_every == 0);
 		retuned += !!(notes & KPHI_NOTE(retuned));
 		full += p->w.n == p->size;
 	}
@@ -142,8 +92,10 @@ static void a_thousand_wrap(void **state)
 	pair_new(&p, 1000);
 	pair_begin(&p, 0, 0);
 	for (int step = 0; step < 300000; step++)
-		pair_take(&p, random_below(&random, p.model->cap_ns + 1), step % 500 == 0);
+		pair_step(&p, random_below(&random, p.model->cap_ns + 1), some_steps(&random),
+			  step % 500 == 0);
 	assert_int_equal(p.w.n, 1000);
+	assert_int_equal(p.w.losses.beats_long, 300000 % KPHI_LOSS_MEMORY_LONG);
 	pair_free(&p);
 }
 
@@ -159,6 +111,16 @@ static void the_longest_intervals_fill_the_largest_window(void **state)
 	/* What core/ multiplies by n still fits 128 bits with room: 2^12 x 2^12 x 2^94. */
 	assert_int_equal(p.w.squares_high, 1ULL << (94 + 12 - 64));
 	assert_int_equal(p.w.squares_low, 0);
+	assert_int_equal(p.w.clean_squares_high, p.w.squares_high);
+	assert_int_equal(p.w.clean_squares_low, 0);
+	/* Those of one step make room for those of two, which leave no trace in the sums of the others. */
+	for (uint32_t i = 0; i < KPHI_WINDOW_MAX; i++)
+		pair_step(&p, KPHI_INTERVAL_MAX_NS - i % 2, 2, i % 1000 == 0);
+	assert_int_equal(p.w.clean_n, 0);
+	assert_int_equal(p.w.clean_sum_ns | p.w.clean_squares_high | p.w.clean_squares_low, 0);
+	for (uint32_t i = 0; i < KPHI_WINDOW_MAX; i++)
+		pair_step(&p, 0, 1 + i % 3, i % 1000 == 0);
+	assert_int_equal(p.w.sum_ns | p.w.squares_high | p.w.squares_low, 0);
 	pair_free(&p);
 }
 
@@ -170,12 +132,14 @@ static void nothing_drifts(void **state)
 
 	(void)state;
 	pair_new(&p, 16);
-	pair_begin(&p, KPHI_INTERVAL_MAX_NS / 10, 0);
+	pair_begin(&p, KPHI_INTERVAL_MAX_NS, 0);
 	for (int i = 0; i < 1000000; i++)
-		pair_take(&p, random_magnitude(&random, 43), 0);
+		pair_step(&p, random_magnitude(&random, 47), some_steps(&random), 0);
 	for (int i = 0; i < 16; i++)
 		pair_take(&p, 0, 0);
 	assert_int_equal(p.w.n, 16);
+	assert_int_equal(p.w.clean_n, 16);
+	assert_int_equal(p.w.clean_sum_ns | p.w.clean_squares_high | p.w.clean_squares_low, 0);
 	assert_int_equal(p.w.sum_ns | p.w.squares_high | p.w.squares_low, 0);
 	pair_free(&p);
 }

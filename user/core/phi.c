@@ -14,6 +14,7 @@
 #include "phi.h"
 
 #include "fixed.h"
+#include "phi_logistic.h"
 #include "phi_table.h"
 
 #define NORMAL_FIRST_Z40 (-7 * Z40_ONE) /* phi is 5.6e-13 there: below half a unit of Q32.32 */
@@ -32,10 +33,8 @@
 #define AKKA_CAP_Y40    (4200 * Z40_ONE) /* phi is beyond PHI_MAX there, and y^2 within 64 bits of Q39 */
 #define AKKA_W_BITS     84
 
-/* From here on 10^-w is below half a unit of Q32.32. In Q60, and the width of a cell, 1/64. */
-#define LOGISTIC_END_DECADES 10
-#define LOGISTIC_END_Q60     ((uint64_t)LOGISTIC_END_DECADES << 60)
-#define LOGISTIC_CELL_LOG2   54
+#define LOGISTIC_END_Q60   ((uint64_t)LOGISTIC_END_DECADES << 60)
+#define LOGISTIC_CELL_LOG2 54 /* 1/64 */
 
 /*
  * How far a curve has risen at u / 2^64 of a cell that rises by `total`, with the slopes `near` at u = 0 and
@@ -47,12 +46,6 @@ static inline uint64_t hermite_rise(uint64_t u, uint64_t total, uint64_t near, u
 	uint64_t square = total - near - cubic;
 
 	return mul_high(u, near + mul_high(u, square + mul_high(u, cubic)));
-}
-
-/* Q4.60 to Q32.32, to the nearest. */
-static inline q32_t q60_to_q32(uint64_t q60)
-{
-	return (q60 + (1U << 27)) >> 28;
 }
 
 /* z in [-7, 8). */
@@ -93,8 +86,8 @@ q32_t phi_normal(int64_t z40)
 	return z40 < NORMAL_CAP_Z40 ? normal_tail(z40) : PHI_MAX;
 }
 
-/* log10(1 + 10^-w) in Q60, w < 10 in Q60. One unit is taken off so that w = 0 is in the last cell. */
-static inline uint64_t logistic(uint64_t w_q60)
+/* One unit is taken off so that w = 0 is in the last cell. */
+uint64_t logistic(uint64_t w_q60)
 {
 	uint64_t distance = LOGISTIC_END_Q60 - 1 - w_q60;
 	const struct phi_node *node = &logistic_nodes[distance >> LOGISTIC_CELL_LOG2];

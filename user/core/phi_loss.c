@@ -26,13 +26,13 @@
 
 #include <stdbool.h>
 
-#include "phi_table.h"
+#include "phi_logistic.h"
 
 #define LN10_Q61   0x49aec6eed554560bU
 #define TWO_PI_Q16 411775U
 
 /* log10(1 + 10^-w) from here on is below half a unit of Q32.32. */
-#define FOLD_END_Q32 (10 * Q32_ONE)
+#define FOLD_END_Q32 (LOGISTIC_END_DECADES * Q32_ONE)
 
 /* Beyond PHI_MAX by so much that no fold of terms as high as that comes below PHI_MAX. */
 #define TERM_MAX (PHI_MAX + 16 * Q32_ONE)
@@ -70,29 +70,10 @@ static const uint64_t reciprocal_root_q63[64] = {
 };
 /* clang-format on */
 
-/* How far a curve has risen at u / 2^64 of a cell of phi_table.h: see phi.c. */
-static inline uint64_t hermite_rise(uint64_t u, uint64_t total, uint64_t near, uint64_t far)
-{
-	uint64_t cubic = near + far - 2 * total;
-	uint64_t square = total - near - cubic;
-
-	return mul_high(u, near + mul_high(u, square + mul_high(u, cubic)));
-}
-
 /* log10(1 + 10^-w), w and the result in Q32.32. It falls by one unit at most when w rises by one. */
 static inline q32_t fold_gain(q32_t w)
 {
-	uint64_t distance;
-	const struct phi_node *node;
-
-	if (w >= FOLD_END_Q32)
-		return 0;
-	distance = (10ULL << 60) - 1 - (w << 28);
-	node = &logistic_nodes[distance >> 54];
-	return (node[0].value +
-		hermite_rise(distance << 10, node[1].value - node[0].value, node[0].rise, node[1].rise) +
-		(1U << 27)) >>
-	       28;
+	return w < FOLD_END_Q32 ? q60_to_q32(logistic(w << 28)) : 0;
 }
 
 /* -log10(10^-a + 10^-b), but not below 0. */
@@ -208,8 +189,7 @@ q32_t phi_loss(const struct loss_curve *c, uint64_t silence_ns)
 	return decades < PHI_MAX ? (q32_t)decades : PHI_MAX;
 }
 
-/* --- learning
- * -------------------------------------------------------------------------------------------------- */
+/* --- learning --- */
 
 /*
  * With w beats of worth for the counts of b beats, p = (runs w / b + 1) / (w + 2), and q as in phi_loss.h,
@@ -233,8 +213,7 @@ void loss_process_learn(struct loss_process *process, const struct loss_counts *
 	}
 }
 
-/* --- making the curve
- * ------------------------------------------------------------------------------------------ */
+/* --- making the curve --- */
 
 static void fit_losses(struct loss_curve *c, const struct loss_process *process)
 {
@@ -298,8 +277,7 @@ void loss_curve_fit(struct loss_curve *c, uint64_t n, uint64_t sum_ns, uint64_t 
 	c->linear_ns = linear_ns < UINT64_MAX ? (uint64_t)linear_ns : UINT64_MAX;
 }
 
-/* --- the inverse
- * ----------------------------------------------------------------------------------------------- */
+/* --- the inverse --- */
 
 /* A silence whose phi is below the threshold, and one whose is not; and by how much, or what stands for it.
  */
