@@ -122,6 +122,7 @@ static void compare(const struct quality_outcome *outcomes, uint32_t n)
 		quality_print_lines(&results[i]);
 	}
 	quality_print_table(results, count);
+	quality_print_wanted(results, count);
 	free(results);
 	free(pools);
 }

@@ -190,4 +190,7 @@ uint32_t quality_best_rival(const struct quality_result *r, uint32_t rate);
 void quality_print_lines(const struct quality_result *r); /* JSON, to standard output */
 void quality_print_table(const struct quality_result *results, uint32_t n); /* to standard error */
 
+/* What is wanted of `loss`, and what it is: both ways. */
+void quality_print_wanted(const struct quality_result *results, uint32_t n);
+
 #endif

@@ -7,7 +7,8 @@
 
 #include "quality.h"
 
-#define FLOAT_BITS_MAX 0x7f800000U /* infinity; the bits of floats >= 0 are in their order */
+#define FLOAT_BITS_MIN 0x2f800000U /* 2^-32, the least phi; the bits of floats >= 0 are in their order */
+#define FLOAT_BITS_MAX 0x7f800000U /* infinity */
 #define HALVINGS       18
 #define X_MAX          2e9 /* phi's cap, and two seconds in nanoseconds */
 #define SPARSE         5 /* to find a parameter, one sample in so many will do */
@@ -87,7 +88,7 @@ double quality_exceeded(const struct quality_pool *p, uint32_t contender, uint32
 double quality_at_rate(const struct quality_pool *p, uint32_t contender, double rate)
 {
 	double allowed = floor(rate * (double)quality_beats(p));
-	uint32_t low = 0, high = FLOAT_BITS_MAX;
+	uint32_t low = FLOAT_BITS_MIN, high = FLOAT_BITS_MAX;
 	float x = 0;
 
 	if (by_verdict(contender)) {

@@ -6,8 +6,6 @@
 
 #include "quality.h"
 
-#define RELIABLE 10 /* fewer silences than this say little about how many there ought to be */
-
 static bool is_pool(const struct quality_result *r)
 {
 	return r->pool->n > 1;
@@ -17,6 +15,17 @@ static bool is_pool(const struct quality_result *r)
 static void print_number(double x)
 {
 	fprintf(stderr, x < 10 ? " %7.2f" : x < 100 ? " %7.1f" : " %7.0f", x);
+}
+
+/* A rate means something only if it allows a mistake. */
+static bool tells(const struct quality_result *r, uint32_t rate)
+{
+	return quality_rates[rate] * (double)quality_beats(r->pool) >= 1;
+}
+
+static double over(double mine, double theirs)
+{
+	return 100 * mine / theirs - 100;
 }
 
 /* A pool: detectors down, rates across. */
@@ -30,13 +39,16 @@ static void print_pool(const struct quality_result *r)
 	fputc('\n', stderr);
 	for (uint32_t i = 0; i < QUALITY_CONTENDERS; i++) {
 		fprintf(stderr, "%-16s", quality_contenders[i].name);
-		for (int rate = 0; rate < QUALITY_RATES; rate++) {
+		for (uint32_t rate = 0; rate < QUALITY_RATES; rate++) {
 			const struct quality_figure *f = &r->row[i].at_rate[rate];
 
-			fprintf(stderr, " |        %7.2f %7.2f    %+5.0f %% %10.4g", f->detection.mean,
-				f->detection.p99,
-				100 * f->detection.mean / r->row[0].at_rate[rate].detection.mean - 100,
-				quality_parameter(i, f->x));
+			if (tells(r, rate))
+				fprintf(stderr, " |        %7.2f %7.2f    %+5.0f %% %10.4g",
+					f->detection.mean, f->detection.p99,
+					over(f->detection.mean, r->row[0].at_rate[rate].detection.mean),
+					quality_parameter(i, f->x));
+			else
+				fprintf(stderr, " | %42s", "-");
 		}
 		fputc('\n', stderr);
 	}
@@ -101,9 +113,8 @@ static void print_traces(const struct quality_result *results, uint32_t n, uint3
 		for (uint32_t i = 0; i < QUALITY_CONTENDERS; i++)
 			print_number(r->row[i].at_rate[rate].detection.mean);
 		fprintf(stderr, "  %+5.0f %% %s\n",
-			100 * r->row[0].at_rate[rate].detection.mean /
-					r->row[best].at_rate[rate].detection.mean -
-				100,
+			over(r->row[0].at_rate[rate].detection.mean,
+			     r->row[best].at_rate[rate].detection.mean),
 			quality_contenders[best].name);
 	}
 }
@@ -140,4 +151,89 @@ void quality_print_table(const struct quality_result *results, uint32_t n)
 	for (uint32_t rate = 0; rate < QUALITY_RATES; rate++)
 		print_traces(results, n, rate);
 	print_reliability_of_traces(results, n);
+}
+
+/* --- what is wanted: soonest by a fifth when pooled, never 5 % behind alone, honest within ten */
+
+#define HONEST_FROM 2
+#define HONEST_TO   5
+
+/* The trace of the set where `loss` stands worst; NULL: there is none. */
+static const struct quality_result *worst_of(const struct quality_result *results, uint32_t n,
+					     const char *set, uint32_t rate, double *worst)
+{
+	const struct quality_result *found = NULL;
+
+	*worst = -INFINITY;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct quality_result *r = &results[i];
+		uint32_t best = quality_best_rival(r, rate);
+		double of;
+
+		if (is_pool(r) || strcmp(r->pool->set, set) != 0 || !tells(r, rate))
+			continue;
+		of = over(r->row[0].at_rate[rate].detection.mean, r->row[best].at_rate[rate].detection.mean);
+		if (of > *worst) {
+			*worst = of;
+			found = r;
+		}
+	}
+	return found;
+}
+
+static void print_wanted_rate(const struct quality_result *results, uint32_t n,
+			      const struct quality_result *r, uint32_t rate)
+{
+	uint32_t best = quality_best_rival(r, rate);
+	double theirs = r->row[best].at_rate[rate].detection.mean,
+	       mine = r->row[0].at_rate[rate].detection.mean;
+	double worst;
+	const struct quality_result *alone = worst_of(results, n, r->pool->set, rate, &worst);
+
+	printf("{\"bench\":\"quality_wanted\",\"set\":\"%s\",\"rate\":%g,\"loss_sooner_percent\":%.1f,"
+	       "\"than\":\"%s\"",
+	       r->pool->set, quality_rates[rate], -over(mine, theirs), quality_contenders[best].name);
+	fprintf(stderr, "%s, %5.0e: loss detects %.0f %% sooner than the best of the others (%s)",
+		r->pool->set, quality_rates[rate], -over(mine, theirs), quality_contenders[best].name);
+	if (alone) {
+		best = quality_best_rival(alone, rate);
+		printf(",\"alone_at_worst_later_percent\":%.1f,\"trace\":\"%s\",\"alone_best\":\"%s\"", worst,
+		       alone->pool->name, quality_contenders[best].name);
+		fprintf(stderr, "; alone at worst %.0f %% later (%s, %s)", worst, alone->pool->name,
+			quality_contenders[best].name);
+	}
+	printf("}\n");
+	fputc('\n', stderr);
+}
+
+static void print_wanted_honesty(const struct quality_result *r)
+{
+	double least = INFINITY, most = 0;
+
+	for (uint32_t phi = HONEST_FROM; phi <= HONEST_TO; phi++) {
+		double of = quality_exceeded(r->pool, 0, phi) / (double)quality_beats(r->pool) * pow(10, phi);
+
+		least = fmin(least, of);
+		most = fmax(most, of);
+	}
+	printf("{\"bench\":\"quality_wanted\",\"set\":\"%s\",\"phi_from\":%d,\"phi_to\":%d,\"beyond_least\":%"
+	       ".3g,"
+	       "\"beyond_most\":%.3g}\n",
+	       r->pool->set, HONEST_FROM, HONEST_TO, least, most);
+	fprintf(stderr,
+		"%s: from phi %d to %d, %.2g to %.2g times as many silences are longer as loss says\n",
+		r->pool->set, HONEST_FROM, HONEST_TO, least, most);
+}
+
+void quality_print_wanted(const struct quality_result *results, uint32_t n)
+{
+	fputc('\n', stderr);
+	for (uint32_t i = 0; i < n; i++) {
+		if (!is_pool(&results[i]))
+			continue;
+		for (uint32_t rate = 0; rate < QUALITY_RATES; rate++)
+			if (tells(&results[i], rate))
+				print_wanted_rate(results, n, &results[i], rate);
+		print_wanted_honesty(&results[i]);
+	}
 }
