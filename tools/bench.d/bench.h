@@ -82,5 +82,7 @@ void bench_scan(void);
 void bench_replay(void);
 void bench_verdict_lateness(void);
 void bench_run_cpu(void);
+void bench_quality(void);
+void bench_quality_quick(void);
 
 #endif

@@ -17,13 +17,16 @@
 static const struct {
 	const char *name;
 	void (*run)(void);
+	bool asked; /* only if it is asked for by its name */
 } benches[] = {
-	{"packets", bench_packets}, /* in XDP */
-	{"phi", bench_phi}, /* against libm */
-	{"scan", bench_scan}, /* from the store to phi */
-	{"replay", bench_replay}, /* from recorded arrivals to verdicts */
-	{"verdict_lateness", bench_verdict_lateness}, /* of `kphi run` */
-	{"run_cpu", bench_run_cpu}, /* its CPU time */
+	{"packets", bench_packets, false}, /* in XDP */
+	{"phi", bench_phi, false}, /* against libm */
+	{"scan", bench_scan, false}, /* from the store to phi */
+	{"replay", bench_replay, false}, /* from recorded arrivals to verdicts */
+	{"verdict_lateness", bench_verdict_lateness, false}, /* of `kphi run` */
+	{"run_cpu", bench_run_cpu, false}, /* its CPU time */
+	{"quality", bench_quality, false}, /* mistakes and detection times, which nothing is timed for */
+	{"quality_quick", bench_quality_quick, true}, /* the same from too few beats to mean anything */
 };
 
 /* One CPU for the whole run, and not the one that takes most interrupts. */
@@ -44,12 +47,12 @@ static void stay_on_one_cpu(void)
 	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &(struct sched_param){.sched_priority = 1});
 }
 
-static bool wanted(const char *name, int argc, char **argv)
+static bool wanted(const char *name, bool asked, int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)
 		if (!strcmp(argv[i], name))
 			return true;
-	return argc < 2;
+	return argc < 2 && !asked;
 }
 
 /* The first process of a pid namespace has no default actions; all others there end with it. */
@@ -66,7 +69,7 @@ int main(int argc, char **argv)
 	load_quiet();
 	stay_on_one_cpu();
 	for (size_t i = 0; i < COUNT(benches); i++)
-		if (wanted(benches[i].name, argc, argv))
+		if (wanted(benches[i].name, benches[i].asked, argc, argv))
 			benches[i].run();
 	return fflush(stdout) || ferror(stdout) != 0;
 }
