@@ -4,6 +4,7 @@
 #
 # Command lines, right and wrong: the exit code and a piece of what is said. Each is run as text and with -j, on a store of
 # its own each, so that the two tell the same story; with -j standard output is exactly one valid JSON document, always.
+# It measures no time, so it runs beside others.
 
 . "$(dirname "$0")/../net/lib.sh"
 

@@ -3,6 +3,7 @@
 #
 # The store of another user: who is in its group reads it without any privilege and can write nothing, who is not cannot
 # read. At the default root, as kphi mounts it, under a /run of the test's own.
+# It measures no time, so it runs beside others.
 
 . "$(dirname "$0")/../net/lib.sh"
 

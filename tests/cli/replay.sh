@@ -3,6 +3,7 @@
 #
 # kphi trace replay and calibrate, on traces whose truth is known: what they say as text and as JSON, that a seed repeats a
 # run, that damage is told, and that the YAML is taken by `kphi run`.
+# It measures no time, so it runs beside others.
 
 . "$(dirname "$0")/../net/lib.sh"
 

@@ -3,6 +3,7 @@
 #
 # kphi trace on the command line: what is shown and converted, as text and as JSON, and what is refused. No store and no
 # privilege is needed for any of it.
+# It measures no time, so it runs beside others.
 
 . "$(dirname "$0")/../net/lib.sh"
 cd "$WORK"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # kphi check against a real store: what another detector says, and what the wire says, agree or do not.
+# It measures no time, so it runs beside others.
 
 . "$(dirname "$0")/pair.bash"
 

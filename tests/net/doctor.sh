@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # kphi doctor on real devices: each trouble is made, found, and gone again.
+# It measures no time, so it runs beside others.
 
 . "$(dirname "$0")/pair.bash"
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Somebody else's XDP program on the device stays and goes on, and kphi listens beside it; and nobody detaches ours by
 # accident.
+# It measures no time, so it runs beside others.
 
 . "$(dirname "$0")/pair.bash"
 

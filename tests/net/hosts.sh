@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # A host that is heard through several streams: which of them are audible, and what that says of the host.
+# It measures no time, so it runs beside others.
 
 . "$(dirname "$0")/pair.bash"
 

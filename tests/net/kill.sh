@@ -83,6 +83,7 @@ half_made() {
 	ok "and used" "$KPHI" --pin "$elsewhere" peer add first id "$(uuid 1)"
 }
 
+kphi store create peers 200 window 4096 > /dev/null # for as many beats as a busy machine takes to get on
 pair
 veth_pair a eth1 10.0.1.1/24 b eth1 10.0.1.2/24
 watched_all_the_time

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Native where the driver can, tc where it cannot, generic by order, and nothing less than native quietly; jumbo frames; a
 # port of one's own.
+# It measures no time, so it runs beside others.
 
 . "$(dirname "$0")/pair.bash"
 

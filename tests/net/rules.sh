@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Peers that know nothing of kphi: any UDP packet from an address to a port is a beat. And what is nobody's beat.
+# It measures no time, so it runs beside others.
 
 . "$(dirname "$0")/pair.bash"
 

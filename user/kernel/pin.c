@@ -187,32 +187,53 @@ int pin_discard(const struct pin *p, const char *folder)
 	return err;
 }
 
+/*
+ * The lock's directory, made if need be; -EAGAIN: the root was purged. By a descriptor of the root: a purge
+ * may unmount it at any moment, and what is made by its path then is made below it, and in the way for good.
+ */
+static int open_lock(const struct pin *p)
+{
+	int root = open(p->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct statfs fs;
+	int err = 0, lock = -1;
+
+	if (root < 0)
+		return errno == ENOENT ? -EAGAIN : -errno;
+	if (fstatfs(root, &fs) || (unsigned long)fs.f_type != BPFFS_MAGIC)
+		err = -EAGAIN;
+	else if (mkdirat(root, "lock", 0700) && errno != EEXIST)
+		err = -errno;
+	else
+		lock = openat(root, "lock", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (!err && lock < 0)
+		err = -errno;
+	close(root);
+	return err ? err : lock;
+}
+
 int pin_lock(struct pin *p, struct why *w)
 {
 	char path[PIN_PATH];
+	int fd;
 
 	snprintf(path, sizeof(path), "%.*s/lock", PIN_PATH - 8, p->root);
 	for (;;) {
-		if (mkdir(path, 0700) && errno != EEXIST)
+		fd = open_lock(p);
+		if (fd == -EAGAIN)
+			return why(w, fd, "%s: the store was purged this very moment. Try again", p->root);
+		if (fd < 0 && fd != -ENOENT)
+			return why(w, fd, "%s: cannot lock the store: %s%s", path, strerror(-fd),
+				   geteuid() ? ". Run it as root" : "");
+		if (fd >= 0 && !flock(fd, LOCK_EX) && still_there(fd, path))
 			break;
-		p->lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-		if (p->lock < 0 && errno != ENOENT)
-			break;
-		if (p->lock >= 0 && !flock(p->lock, LOCK_EX) && still_there(p->lock, path)) {
-			/* What somebody who was killed left: a store half made, or half removed. */
-			pin_discard(p, PIN_DRAFT);
-			p->swept = !pin_discard(p, PURGED);
-			return 0;
-		}
-		if (p->lock >= 0)
-			close(p->lock);
-		p->lock = -1;
-		if (!on_bpffs(p->root)) /* purged this very moment, mount and all */
-			return why(w, -EAGAIN, "%s: the store was purged this very moment. Try again",
-				   p->root);
+		if (fd >= 0)
+			close(fd);
 	}
-	return why(w, -errno, "%s: cannot lock the store: %s%s", path, strerror(errno),
-		   geteuid() ? ". Run it as root" : "");
+	p->lock = fd;
+	/* What somebody who was killed left: a store half made, or half removed. */
+	pin_discard(p, PIN_DRAFT);
+	p->swept = !pin_discard(p, PURGED);
+	return 0;
 }
 
 bool pin_is_locked(const struct pin *p)
