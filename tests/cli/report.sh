@@ -25,9 +25,9 @@ chromium() {
 	rm -rf "$room"
 }
 
-# complaints LOG: what reached the console
+# complaints LOG: what reached the console; the browser's own pages have one, too
 complaints() {
-	grep CONSOLE "$1" || true
+	grep CONSOLE "$1" | grep -v 'source: chrome://' || true
 }
 
 # requested NETLOG: what a page has asked of anybody but the file system. What has no page for an origin is the browser's own.

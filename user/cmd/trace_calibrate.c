@@ -228,11 +228,11 @@ static void line_up(struct calibration *c, const int *models, int n)
 /* Every crash costs a figure for each point of each peer. */
 static uint32_t affordable_crashes(const struct calibration *c)
 {
-	uint64_t each = 0, most;
+	uint64_t each = 1, most;
 
 	for (uint32_t i = 0; i < c->curves_count; i++)
 		each += c->curves[i].n * sizeof(uint64_t);
-	most = DETECTIONS_MAX / (each * c->survey.heard);
+	most = DETECTIONS_MAX / (each * (c->survey.heard + 1ULL));
 	if (!most)
 		return 1;
 	return most < CRASHES_DEFAULT ? (uint32_t)most : CRASHES_DEFAULT;

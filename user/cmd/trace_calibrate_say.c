@@ -222,7 +222,7 @@ static void write_setting(FILE *to, const char *key, bool known, uint32_t permil
 /* Peers are listed elsewhere in the file, so these lines are remarks: what to write in their entries. */
 static void write_peers(FILE *to, const struct calibration *c, const struct sweep_curve *curve)
 {
-	uint64_t intervals[INTERVALS_MAX];
+	uint64_t intervals[INTERVALS_MAX] = {0};
 	uint32_t n = find_intervals(c->survey.replay, intervals), pause, min_std;
 	bool has_pause = calibrate_pause(c, curve, &pause),
 	     has_min_std = calibrate_min_std(c, curve, &min_std);

@@ -25,7 +25,7 @@ struct share {
 	const struct sweep *sweep;
 	bool leads; /* shows the progress */
 	uint32_t weight, pieces_count;
-	struct piece *pieces;
+	struct piece pieces[REPLAY_GROUPS_MAX];
 	struct replay_plan plan;
 	int err;
 	pthread_t thread;
@@ -106,15 +106,12 @@ static void *work(void *share)
 static int deal(struct share *shares, uint32_t n, const struct piece *piece, uint32_t weight)
 {
 	struct share *s = shares;
-	struct piece *pieces;
 
 	for (uint32_t i = 1; i < n; i++)
 		if (shares[i].weight < s->weight)
 			s = &shares[i];
-	pieces = reallocarray(s->pieces, s->pieces_count + 1, sizeof(*pieces));
-	if (!pieces)
-		return -ENOMEM;
-	s->pieces = pieces;
+	if (s->pieces_count == REPLAY_GROUPS_MAX)
+		return -ENOSPC;
 	s->pieces[s->pieces_count++] = *piece;
 	s->weight += weight;
 	return 0;
@@ -176,8 +173,6 @@ int sweep_run(const struct sweep *s, struct sweep_curve *curves, uint32_t n)
 	err = deal_all(s, shares, curves, n);
 	if (!err)
 		err = run_shares(shares, s->threads);
-	for (uint32_t i = 0; i < s->threads; i++)
-		free(shares[i].pieces);
 	free(shares);
 	return err;
 }

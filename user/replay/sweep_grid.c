@@ -60,7 +60,7 @@ uint32_t sweep_parameters(struct sweep_curve *c, uint64_t shortest_ns, uint64_t 
 	else if (d == &detector_bfd)
 		geometric(c, 1, UINT8_MAX, POINTS, true); /* that is what fits into a packet */
 	else if (d == &detector_cassandra)
-		geometric(c, 0.4, PATIENCE / 2, POINTS, false); /* 2.3 means each */
+		geometric(c, 0.4, PATIENCE / 2.0, POINTS, false); /* 2.3 means each */
 	else
 		geometric(c, 0.5, UP_TO, d->learns_by_verdict ? POINTS_STATE : POINTS, false);
 	return c->n;
