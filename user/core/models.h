@@ -55,7 +55,10 @@ struct kphi_estimate {
 bool estimate_from_window(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p,
 			  const uint64_t *ring);
 
-/* The same without a ring. */
+/* n, sum_ns and scale_ns alone: enough to say what is late, but not for phi or its inverse. */
+bool estimate_moments(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p);
+
+/* estimate_from_window() without a ring. */
 bool estimate_from_record(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p);
 
 /* The suspicion level after a silence of any length. Non-decreasing in silence_ns; capped at PHI_MAX. */
