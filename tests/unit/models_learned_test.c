@@ -115,6 +115,29 @@ static void losses_are_no_delays(void **state)
 	assert_int_equal(e.scale_ns, 500 * 40 * MS);
 }
 
+/* As `kphi peer show` has it: p = (r w / b + 1) / (w + 2), with w = 1000 of b = 1002 intervals. */
+static void what_the_path_is_taken_for(void **state)
+{
+	static struct subject s;
+	uint64_t p, q;
+
+	(void)state;
+	begin(&s, KPHI_MODEL_LOSS, 100 * MS);
+	window_loss_ppm(&s.w, &p, &q);
+	assert_int_equal(p, 500000);
+	assert_int_equal(q, 500000);
+	for (int i = 0; i < 1000; i++)
+		add(&s, 100 * MS, 1);
+	window_loss_ppm(&s.w, &p, &q);
+	assert_int_equal(p, 1000000 / 1002);
+	assert_int_equal(q, p); /* nothing was lost for long: losses would be independent */
+	for (int i = 0; i < 1000; i++)
+		add(&s, (i % 10 ? 100 : 200) * MS, i % 10 ? 1 : 2);
+	window_loss_ppm(&s.w, &p, &q);
+	assert_in_range(p, 50000, 51000); /* half as often in twice as many */
+	assert_in_range(q, 21000, 23000); /* (4 q0) / (50 + 4), q0 = p + 100 / (4 * 101) */
+}
+
 /* A window in which every interval lost something says nothing of delays: the seed does. What it says of
  * losses counts. */
 static void without_clean_intervals_the_seed_judges(void **state)
@@ -279,6 +302,7 @@ int main(void)
 		cmocka_unit_test(learning_peers_are_not_judged),
 		cmocka_unit_test(nothing_lost_is_the_normal_model_without_a_pause),
 		cmocka_unit_test(losses_are_no_delays),
+		cmocka_unit_test(what_the_path_is_taken_for),
 		cmocka_unit_test(without_clean_intervals_the_seed_judges),
 		cmocka_unit_test(an_empirical_seed_needs_no_ring),
 		cmocka_unit_test(an_empirical_floor),

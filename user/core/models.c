@@ -105,12 +105,27 @@ bool estimate_moments(struct kphi_estimate *e, const struct kphi_window *w, cons
 	return true;
 }
 
-static void estimate_losses(struct kphi_estimate *e, const struct kphi_losses *l)
+static struct loss_process learn_losses(const struct kphi_losses *l)
 {
 	const struct loss_counts counts = {l->beats, l->runs, l->lost, l->lost_long};
 	struct loss_process process;
 
 	loss_process_learn(&process, &counts);
+	return process;
+}
+
+void window_loss_ppm(const struct kphi_window *w, uint64_t *lost_ppm, uint64_t *again_ppm)
+{
+	struct loss_process process = learn_losses(&w->losses);
+
+	*lost_ppm = div_floor((u128)process.lost * 1000000, process.beats);
+	*again_ppm = div_floor((u128)process.again * 1000000, process.losses);
+}
+
+static void estimate_losses(struct kphi_estimate *e, const struct kphi_losses *l)
+{
+	struct loss_process process = learn_losses(l);
+
 	loss_curve_fit(&e->loss, e->n, e->sum_ns, e->scale_ns, &process);
 }
 

@@ -89,6 +89,9 @@ uint64_t estimate_silence_at(const struct kphi_estimate *e, const struct thresho
 uint64_t window_mean_ns(const struct kphi_window *w);
 uint64_t window_stddev_ns(const struct kphi_window *w); /* of the population: divided by n, not by n - 1 */
 
+/* What the loss model takes the path for, in millionths, rounded down: p and q of phi_loss.h. */
+void window_loss_ppm(const struct kphi_window *w, uint64_t *lost_ppm, uint64_t *again_ppm);
+
 /* Has the model an acceptable pause? A floor of the standard deviation? */
 bool model_has_pause(uint8_t model);
 bool model_has_min_std(uint8_t model);
