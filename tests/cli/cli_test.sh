@@ -184,6 +184,8 @@ how it is judged
 2|peer add db1 id $U1 model cauchy|model: 'cauchy' is unknown: choose normal, akka, exponential, loss or empirical
 2|peer add db1 id $U1 model exponential pause 1s|it has no `min-std` and no `pause`
 2|peer add db1 id $U1 model exponential min-std 1s|it has no `min-std` and no `pause`
+2|peer add db1 id $U1 model loss pause 1s|the loss model has no `pause`: it learns from what it hears how long to wait
+2|peer add db1 id $U1 model empirical pause 0|the empirical model has no `pause`
 2|peer add db1 id $U1 interval 1s max-interval 999ms|`max-interval` is below `interval`
 2|peer add db1 id $U1 max-interval 2d|max-interval:
 2|peer add db1 id $U1 pause 2d|pause:
@@ -258,6 +260,15 @@ is "a list and its element are alike" "$(kphi -j peer show | jq -c '.[0] | keys'
 is "every key that was promised" "$(kphi -j peer show db1 | jq -c '["name", "id", "from", "model", "beats", "lost", "duplicates",
 	"reordered", "stale", "restarts", "epoch", "sequence", "samples", "mean_ns", "stddev_ns", "last_ns", "silence_ns", "phi",
 	"suspect_in_ns", "state", "reason"] - keys')" "[]"
+
+kphi peer add r2 proto bfd from 192.0.2.2 model loss min-std 1ms > "$WORK/out"
+kphi peer add java id $U2 model empirical > "$WORK/out"
+is "models that learn are said" "$(kphi -j peer show | jq -c '[.[] | [.name, .model, .pause_ns, .clean_samples, .loss_p_ppm, .loss_q_ppm]]')" \
+	'[["db1","normal",300000000,0,null,null],["r2","loss",0,0,500000,500000],["java","empirical",0,0,null,null]]'
+is "what a path loses is text of the loss model alone" \
+	"$(kphi peer show r2 | grep -c "of a million") $(kphi peer show java | grep -c "of a million")" "1 0"
+kphi peer del r2 > "$WORK/out"
+kphi peer del java > "$WORK/out"
 
 # --- standard output that takes nothing ---------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/models.h"
 #include "rule/describe.h"
 #include "run/config.h"
 
@@ -98,6 +99,24 @@ static void smallest_file_has_five_lines(void **state)
 	assert_true(c->standard);
 	assert_int_equal(c->priority, 10);
 	config_free(c);
+}
+
+static void every_model_may_be_named(void **state)
+{
+	char text[200];
+
+	(void)state;
+	for (int model = 0; model < KPHI_MODELS; model++) {
+		struct config *c;
+
+		snprintf(text, sizeof(text), "peers:\n  - {name: a, id: %s, model: %s%s}\n", ID_A,
+			 model_names[model], model_has_min_std((uint8_t)model) ? ", min_std: 2ms" : "");
+		c = load(text);
+		assert_non_null(c);
+		assert_int_equal(c->peers[0].model, model);
+		assert_int_equal(c->peers[0].min_std_ns, model_has_min_std((uint8_t)model) ? 2000000 : 0);
+		config_free(c);
+	}
 }
 
 static const char everything[] = "devices:\n"
@@ -305,6 +324,10 @@ static const struct {
 	 "choose normal, akka, exponential, loss or empirical"},
 	{"peers:\n  - name: a\n    id: " ID_A "\n    model: exponential\n    pause: 1s\n", 5,
 	 "no such setting"},
+	{"peers:\n  - name: a\n    id: " ID_A "\n    model: loss\n    pause: 1s\n", 5,
+	 "pause: its model has none: it learns"},
+	{"peers:\n  - name: a\n    model: empirical\n    id: " ID_A "\n    pause: 0s\n", 5,
+	 "pause: its model has none: it learns"},
 	{"peers:\n  - name: a\n    id: " ID_A "\n    max_interval: 1s\n    interval: 2s\n", 4,
 	 "below `interval`"},
 	{"peers:\n  - name: a\n    id: " ID_A "\n  - name: a\n    id: " ID_B "\n", 4,
@@ -498,6 +521,7 @@ int main(void)
 		with_file(smallest_file_has_five_lines),
 		with_file(everything_is_taken),
 		with_file(rules_are_taken),
+		with_file(every_model_may_be_named),
 		with_file(wrong_files_are_refused_with_their_line),
 		with_file(every_cut_of_a_file_is_survived),
 		with_file(every_byte_may_be_wrong),

@@ -71,6 +71,7 @@ struct peer_spec {
 	uint64_t real_ns; /* of the sender */
 	uint64_t phase_ns, pause_ns, min_std_ns, cap_ns;
 	uint32_t jitter_ppm, cpu, device;
+	uint32_t lost_ppm, burst; /* of its beats, and how many in a row on average */
 	uint8_t model, set;
 	bool rule, absent;
 	bool bfd, any_source; /* rules of their own kind */
@@ -126,6 +127,7 @@ struct sim_peer {
 	uint64_t epoch, sequence, speaker;
 	struct kphi_bfd bfd;
 	uint8_t flags;
+	bool losing; /* its last beat was lost on the way */
 };
 
 struct sim_cpu {

@@ -36,8 +36,11 @@ static const struct kphi_rule *read_rule(void *context, uint32_t slot)
 
 static const uint64_t *read_ring(void *context, uint32_t slot, struct kphi_record *record)
 {
+	static uint64_t room[KPHI_WINDOW_DEFAULT]; /* good until the next call, and no longer */
+
 	(void)record;
-	return ((struct world *)context)->peer[slot].ring;
+	memcpy(room, ((struct world *)context)->peer[slot].ring, sizeof(room));
+	return room;
 }
 
 static struct engine_hearing hearing(void *context, const struct kphi_record *record)
@@ -247,7 +250,7 @@ uint64_t host_deadline_ns(struct world *w, uint32_t slot, uint32_t consumer)
 	const struct kphi_tick *tick = world_tick(w, p->record.cpu);
 	struct kphi_estimate e;
 
-	if (p->record.state != KPHI_UP || !estimate_from_record(&e, &p->record.window, &p->peer))
+	if (p->record.state != KPHI_UP || !estimate_from_window(&e, &p->record.window, &p->peer, p->ring))
 		return UINT64_MAX;
 	return p->record.last_ns + silence_discount_ns(&p->record, tick, w->now_ns) +
 	       estimate_silence(&e, w->script->config.consumer[consumer].suspect);

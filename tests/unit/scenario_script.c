@@ -122,13 +122,14 @@ static const char *read_consumer(struct script *s, const struct line *l)
 	return NULL;
 }
 
-/* peer NAME [xN] interval D [real D] [model M] [jitter P%] [phase D] [cpu N] [dev N] [pause D] [min_std D]
- * [cap D] [rule [sequence BITS] | any_source | bfd [local_rx D]] [absent]; `interval 0s`: it learns it. With
- * xN they are NAME1 to NAMEN, spread evenly over the interval. */
+/* peer NAME [xN] interval D [real D] [model M] [jitter P%] [lost P% [burst N]] [phase D] [cpu N] [dev N]
+ * [pause D] [min_std D] [cap D] [rule [sequence BITS] | any_source | bfd [local_rx D]] [absent]; `interval
+ * 0s`: it learns it. With xN they are NAME1 to NAMEN, spread evenly over the interval. */
 static const char *read_peer(struct script *s, const struct line *l)
 {
 	uint32_t count = l->word[2][0] == 'x' ? (uint32_t)strtoul(l->word[2] + 1, NULL, 10) : 0;
 	const char *model = value_of(l, 2, "model"), *jitter = value_of(l, 2, "jitter");
+	const char *lost = value_of(l, 2, "lost");
 	struct peer_spec p = {
 		.interval_ns = time_of(l, "interval", UINT64_MAX),
 		.real_ns = time_of(l, "real", time_of(l, "interval", 0)),
@@ -136,6 +137,8 @@ static const char *read_peer(struct script *s, const struct line *l)
 		.min_std_ns = time_of(l, "min_std", 0),
 		.cap_ns = time_of(l, "cap", 0),
 		.jitter_ppm = jitter ? (uint32_t)lround(word_percent(jitter) * 1e4) : 0,
+		.lost_ppm = lost ? (uint32_t)lround(word_percent(lost) * 1e4) : 0,
+		.burst = number_of(l, "burst", 1),
 		.cpu = number_of(l, "cpu", 0),
 		.device = number_of(l, "dev", 1),
 		.model = model ? (uint8_t)model_by_name(model) : 0,
@@ -149,8 +152,8 @@ static const char *read_peer(struct script *s, const struct line *l)
 		.local_rx_ns = time_of(l, "local_rx", 0),
 	};
 
-	if (p.interval_ns == UINT64_MAX || !p.real_ns || p.model >= KPHI_MODELS || p.cpu >= SCENARIO_CPUS ||
-	    !p.device || p.device >= SCENARIO_DEVICES)
+	if (p.interval_ns == UINT64_MAX || !p.real_ns || p.model >= KPHI_MODELS || !p.burst ||
+	    p.lost_ppm > 500000 || p.cpu >= SCENARIO_CPUS || !p.device || p.device >= SCENARIO_DEVICES)
 		return wrong(s, l, "a peer cannot be so");
 	if (p.real_ns < p.local_rx_ns) /* RFC 5880, 6.8.2 */
 		p.real_ns = p.local_rx_ns;

@@ -84,6 +84,21 @@ static void send(struct world *w, struct sim_peer *p, uint8_t type)
 	kernel_deliver(w, &packet);
 }
 
+/* As Gilbert's chain has it, so that `lost` and `burst` are what comes of it in the long run. */
+static bool is_lost(struct world *w, struct sim_peer *p)
+{
+	uint64_t lost = p->spec->lost_ppm, burst = p->spec->burst;
+
+	if (!lost)
+		return false;
+	if (p->losing)
+		p->losing = noise(w) % burst != 0;
+	else
+		p->losing = noise(w) % (burst * (1000000 - lost)) < lost;
+	p->sequence += p->losing;
+	return p->losing;
+}
+
 static void start(struct world *w, struct sim_peer *p)
 {
 	p->beats = 0;
@@ -143,6 +158,12 @@ static void agree(struct world *w, const struct action *a, uint64_t at_ns)
 		w->agenda[w->agenda_length++] = (struct sim_action){a, at_ns};
 	else
 		world_broken(w, "the agenda is full");
+}
+
+static void miss(struct world *w, struct sim_peer *p)
+{
+	p->sequence++;
+	next_beat(w, p);
 }
 
 /* beat P [at deadline D] [ahead D] [epoch N]: one beat, now, or that long after the first consumer's
@@ -233,8 +254,10 @@ static bool act_on_peer(struct world *w, struct sim_peer *p, const struct line *
 		start(w, p);
 	else if (!strcmp(verb, "stop"))
 		p->due_ns = UINT64_MAX;
-	else if (!strcmp(verb, "resume") || !strcmp(verb, "miss"))
+	else if (!strcmp(verb, "resume"))
 		next_beat(w, p);
+	else if (!strcmp(verb, "miss"))
+		miss(w, p);
 	else if (!strcmp(verb, "beat"))
 		beat(w, p, l, at + 1);
 	else if (!strcmp(verb, "leave"))
@@ -396,7 +419,8 @@ static void step(struct world *w, const struct due *due)
 		struct sim_peer *p = &w->peer[due->sender];
 
 		next_beat(w, p);
-		send(w, p, KPHI_WIRE_BEAT);
+		if (!is_lost(w, p))
+			send(w, p, KPHI_WIRE_BEAT);
 	} else if (due->stall != UINT32_MAX) {
 		/* Whoever wakes first: the daemon may look before the queue is drained, and between that and
 		 * the tick. */

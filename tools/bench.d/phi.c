@@ -7,7 +7,8 @@
 #include <stdio.h>
 
 #include "bench.h"
-#include "core/phi.h"
+#include "core/phi_empirical.h"
+#include "core/phi_loss.h"
 #include "kernel/clock.h"
 
 #define ROUNDS    101
@@ -64,6 +65,57 @@ static inline double libm_exponential(double t)
 	return M_LOG10E * t / ((double)SUM_NS / SAMPLES);
 }
 
+/*
+ * A path that loses one beat in fifty, in bursts of four thirds, with a deviation of a tenth of the mean: the
+ * sum as it stands in phi_loss.h, for as long as a term can add to a double.
+ */
+#define SIGMA      0.1
+#define LOSS_P     0.02
+#define LOSS_AGAIN 0.25
+
+static const struct loss_process bench_losses = {.lost = 20, .beats = 1000, .again = 250, .losses = 1000};
+static struct loss_curve bench_curve;
+
+static inline double libm_loss(double t)
+{
+	double means = t / MEAN_NS, first = 1 - LOSS_P, later = LOSS_P * (1 - LOSS_AGAIN), sum = 0;
+
+	for (int k = 0;; k++) {
+		double weight = k ? later * pow(LOSS_AGAIN, k - 1) : first;
+
+		sum += weight * 0.5 * erfc((means - (k + 1)) / (SIGMA * sqrt(k + 1)) * M_SQRT1_2);
+		if (k + 1 > means && weight < sum * 1e-12)
+			return -log10(sum);
+	}
+}
+
+/* A sender that stops for four intervals once in twenty; the ring has SAMPLES of its intervals. */
+static uint64_t bench_ring[SAMPLES];
+static double bench_intervals[SAMPLES];
+static struct empirical_summary bench_summary;
+
+static inline double libm_empirical(double t)
+{
+	double largest = (double)bench_summary.largest_ns, base = log10(SAMPLES + 1);
+	int longer = 0;
+
+	if (t >= largest)
+		return base + (t - largest) / (double)bench_summary.decade_ns;
+	for (int i = 0; i < SAMPLES; i++)
+		longer += bench_intervals[i] > t;
+	return base - log10(longer + 1);
+}
+
+static void prepare_learned(void)
+{
+	loss_curve_fit(&bench_curve, SAMPLES, SUM_NS, (uint64_t)(SUM_NS * SIGMA), &bench_losses);
+	for (int i = 0; i < SAMPLES; i++) {
+		bench_ring[i] = i % 20 ? MEAN_NS + (uint64_t)(i % 7) * MEAN_NS / 100 : 4 * MEAN_NS;
+		bench_intervals[i] = (double)bench_ring[i];
+	}
+	empirical_summarise(&bench_summary, bench_ring, SAMPLES, MEAN_NS / 10);
+}
+
 /* A loop over all arguments, compiled on its own; the sum is used, so that no call can be left out. */
 #define LOOP(type, name, call)                                                                               \
 	static __attribute__((noinline)) type name(const struct argument *a)                                 \
@@ -78,6 +130,10 @@ static inline double libm_exponential(double t)
 LOOP(uint64_t, loop_normal, phi_normal(a[i].z40))
 LOOP(uint64_t, loop_akka, phi_akka(a[i].z40))
 LOOP(uint64_t, loop_exponential, phi_exponential(a[i].t_ns, SAMPLES, SUM_NS))
+LOOP(uint64_t, loop_loss, phi_loss(&bench_curve, a[i].t_ns))
+LOOP(uint64_t, loop_empirical, phi_empirical(&bench_summary, bench_ring, a[i].t_ns))
+LOOP(double, loop_libm_loss, libm_loss(a[i].t))
+LOOP(double, loop_libm_empirical, libm_empirical(a[i].t))
 LOOP(double, loop_libm_normal, libm_normal(a[i].z))
 LOOP(double, loop_libm_normal_tail, libm_normal_tail(a[i].z))
 LOOP(double, loop_libm_akka, libm_akka(a[i].z))
@@ -148,8 +204,11 @@ void bench_phi(void)
 		{"phi_normal_tail", 8, 1000, loop_normal, loop_libm_normal_tail},
 		{"phi_akka", -8, 8, loop_akka, loop_libm_akka},
 		{"phi_exponential", 0, 40, loop_exponential, loop_libm_exponential},
+		{"phi_loss", 0, 8, loop_loss, loop_libm_loss},
+		{"phi_empirical", 0, 8, loop_empirical, loop_libm_empirical},
 	};
 
+	prepare_learned();
 	for (size_t i = 0; i < COUNT(subjects); i++)
 		compare(&subjects[i]);
 }

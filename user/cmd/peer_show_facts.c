@@ -80,6 +80,23 @@ static void say_lost(struct out *o, const struct view *v, bool detail)
 		out_u64(o, "lost", title, v->record.sequence.lost);
 }
 
+/* What the loss model judges by besides; with its priors, so neither is ever nothing. */
+static void say_losses(struct out *o, const struct view *v, bool detail)
+{
+	uint64_t lost_ppm, again_ppm;
+
+	detail = detail && v->peer.model == KPHI_MODEL_LOSS;
+	out_u64(o, "clean_samples", detail ? "samples without loss" : NULL, v->record.window.clean_n);
+	if (v->peer.model != KPHI_MODEL_LOSS) {
+		out_null(o, "loss_p_ppm", NULL);
+		out_null(o, "loss_q_ppm", NULL);
+		return;
+	}
+	window_loss_ppm(&v->record.window, &lost_ppm, &again_ppm);
+	out_u64(o, "loss_p_ppm", detail ? "lost, of a million" : NULL, lost_ppm);
+	out_u64(o, "loss_q_ppm", detail ? "and the next one, too" : NULL, again_ppm);
+}
+
 static void say_counts(struct out *o, const struct view *v, bool detail)
 {
 	const struct kphi_record *r = &v->record;
@@ -197,6 +214,7 @@ void say_peer(struct out *o, const struct view *v, enum show_place place)
 	out_u64(o, "samples", detail ? "samples" : NULL, w->n);
 	out_duration(o, "mean_ns", detail ? "mean" : "MEAN", window_mean_ns(w));
 	out_duration(o, "stddev_ns", detail ? "standard deviation" : "STDDEV", window_stddev_ns(w));
+	say_losses(o, v, detail);
 	if (v->record.state == KPHI_WAITING)
 		out_null(o, "last_ns", NULL);
 	else

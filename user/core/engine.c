@@ -148,10 +148,10 @@ static void read_silence(struct look *l)
 	l->silence_ns = elapsed - l->discount_ns;
 }
 
-bool look_read(struct look *l, struct engine *e, uint32_t index, uint64_t now_ns)
+/* All but the estimate; its ring, if there is one and it is asked for, in *ring. */
+static bool read_slot(struct look *l, struct engine *e, uint32_t index, uint64_t now_ns,
+		      const uint64_t **ring)
 {
-	const uint64_t *ring;
-
 	l->e = e;
 	l->slot = &e->slot[index];
 	l->index = index;
@@ -164,15 +164,35 @@ bool look_read(struct look *l, struct engine *e, uint32_t index, uint64_t now_ns
 		return false;
 	if (l->record.state == KPHI_FREE)
 		return true;
-	ring = l->peer.model == KPHI_MODEL_EMPIRICAL ? e->host.ring(e->host.context, index, &l->record)
-						     : NULL;
+	if (ring)
+		*ring = l->peer.model == KPHI_MODEL_EMPIRICAL
+				? e->host.ring(e->host.context, index, &l->record)
+				: NULL;
 	l->tick = e->host.tick(e->host.context, l->record.cpu);
 	l->hearing = e->host.hearing(e->host.context, &l->record);
 	l->rule = l->peer.id.kind == KPHI_ID_RULE ? e->host.rule(e->host.context, index) : NULL;
 	l->muted = l->peer.mute_until_ns > now_ns;
 	read_silence(l);
+	return true;
+}
+
+bool look_read(struct look *l, struct engine *e, uint32_t index, uint64_t now_ns)
+{
+	const uint64_t *ring;
+
+	if (!read_slot(l, e, index, now_ns, &ring))
+		return false;
 	if (l->record.state == KPHI_UP)
 		l->judged = estimate_from_window(&l->estimate, &l->record.window, &l->peer, ring);
+	return true;
+}
+
+bool look_glance(struct look *l, struct engine *e, uint32_t index, uint64_t now_ns)
+{
+	if (!read_slot(l, e, index, now_ns, NULL))
+		return false;
+	if (l->record.state == KPHI_UP)
+		l->judged = estimate_moments(&l->estimate, &l->record.window, &l->peer);
 	return true;
 }
 

@@ -116,7 +116,7 @@ static bool count_overdue(struct engine *e, uint64_t now_ns, uint64_t *read)
 		if (!e->scanning && (!(e->slot[i].flags & SLOT_KNOWN) || e->slot[i].state != KPHI_UP))
 			continue;
 		++*read;
-		if (!look_read(&l, e, i, now_ns) || !is_evidence(&l))
+		if (!look_glance(&l, e, i, now_ns) || !is_evidence(&l))
 			continue;
 		judged++;
 		overdue += l.silence_ns > overdue_ns(&l);

@@ -123,6 +123,12 @@ struct look {
 /* Record, hearing, silence and estimate of the slot at now_ns. False: busy. */
 bool look_read(struct look *l, struct engine *e, uint32_t index, uint64_t now_ns);
 
+/*
+ * The same for who only compares silences: of the estimate, n, sum_ns and scale_ns. It may be had while
+ * another peer is looked at, for it leaves the host's ring alone.
+ */
+bool look_glance(struct look *l, struct engine *e, uint32_t index, uint64_t now_ns);
+
 static inline void look_again_at(struct look *l, uint64_t at_ns)
 {
 	if (at_ns < l->next_ns)

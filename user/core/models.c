@@ -76,11 +76,14 @@ uint64_t effective_pause_ns(const struct kphi_window *w, const struct kphi_peer 
 	return p->set & KPHI_SET_PAUSE ? p->pause_ns : PAUSE_INTERVALS * w->interval_ns;
 }
 
-/* n, sum and scale: of the window, of its intervals without loss, or of the seed if there are too few. */
-static void estimate_sums(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p)
+/* Of the window, of its intervals without loss, or of the seed if there are too few. */
+bool estimate_moments(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p)
 {
 	uint64_t floor_ns;
 
+	if (!w->interval_ns)
+		return false;
+	e->model = p->model;
 	if (p->model == KPHI_MODEL_LOSS && w->clean_n >= 2) {
 		e->n = w->clean_n;
 		e->sum_ns = w->clean_sum_ns;
@@ -99,25 +102,39 @@ static void estimate_sums(struct kphi_estimate *e, const struct kphi_window *w, 
 		e->scale_ns = floor_ns;
 	if (!e->scale_ns)
 		e->scale_ns = 1;
+	return true;
 }
 
-static void estimate_losses(struct kphi_estimate *e, const struct kphi_losses *l)
+static struct loss_process learn_losses(const struct kphi_losses *l)
 {
 	const struct loss_counts counts = {l->beats, l->runs, l->lost, l->lost_long};
 	struct loss_process process;
 
 	loss_process_learn(&process, &counts);
+	return process;
+}
+
+void window_loss_ppm(const struct kphi_window *w, uint64_t *lost_ppm, uint64_t *again_ppm)
+{
+	struct loss_process process = learn_losses(&w->losses);
+
+	*lost_ppm = div_floor((u128)process.lost * 1000000, process.beats);
+	*again_ppm = div_floor((u128)process.again * 1000000, process.losses);
+}
+
+static void estimate_losses(struct kphi_estimate *e, const struct kphi_losses *l)
+{
+	struct loss_process process = learn_losses(l);
+
 	loss_curve_fit(&e->loss, e->n, e->sum_ns, e->scale_ns, &process);
 }
 
 bool estimate_from_window(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p,
 			  const uint64_t *ring)
 {
-	if (!w->interval_ns)
+	if (!estimate_moments(e, w, p))
 		return false;
-	e->model = p->model;
 	e->pause_ns = effective_pause_ns(w, p);
-	estimate_sums(e, w, p);
 	if (p->model == KPHI_MODEL_LOSS) {
 		estimate_losses(e, &w->losses);
 	} else if (p->model == KPHI_MODEL_EMPIRICAL) {

@@ -55,7 +55,10 @@ struct kphi_estimate {
 bool estimate_from_window(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p,
 			  const uint64_t *ring);
 
-/* The same without a ring. */
+/* n, sum_ns and scale_ns alone: enough to say what is late, but not for phi or its inverse. */
+bool estimate_moments(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p);
+
+/* estimate_from_window() without a ring. */
 bool estimate_from_record(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p);
 
 /* The suspicion level after a silence of any length. Non-decreasing in silence_ns; capped at PHI_MAX. */
@@ -85,6 +88,9 @@ uint64_t estimate_silence_at(const struct kphi_estimate *e, const struct thresho
 /* The window's own statistics, without seed, floor or pause; rounded down; 0 for an empty window. */
 uint64_t window_mean_ns(const struct kphi_window *w);
 uint64_t window_stddev_ns(const struct kphi_window *w); /* of the population: divided by n, not by n - 1 */
+
+/* What the loss model takes the path for, in millionths, rounded down: p and q of phi_loss.h. */
+void window_loss_ppm(const struct kphi_window *w, uint64_t *lost_ppm, uint64_t *again_ppm);
 
 /* Has the model an acceptable pause? A floor of the standard deviation? */
 bool model_has_pause(uint8_t model);
