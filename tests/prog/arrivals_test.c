@@ -42,12 +42,12 @@ static const char *file_of(const char *name)
 
 static pid_t start(const char *name)
 {
-	const char *kphi = getenv("KPHI");
+	const char *kphi = getenv("KPHI") ?: "build/kphi";
 	const char *path = file_of(name);
 	pid_t pid = fork();
 
 	if (!pid) {
-		freopen("/dev/null", "w", stdout);
+		dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
 		execl(kphi, kphi, "--pin", world.pin.root, "trace", "record", path, NULL);
 		_exit(127);
 	}
@@ -218,11 +218,9 @@ static void restart(struct sender *s)
 
 static void go_on_native(struct sender *s)
 {
-	uint32_t what = random_below(200);
+	uint32_t what = s->down ? 150 + random_below(50) : random_below(200);
 
-	if (s->down && what < 150)
-		restart(s);
-	else if (what < 140)
+	if (what < 140)
 		send_native(s, KPHI_WIRE_BEAT, s->epoch, ++s->sequence);
 	else if (what < 160)
 		send_native(s, KPHI_WIRE_BEAT, s->epoch, s->sequence += 2 + random_below(3));

@@ -144,7 +144,7 @@ static void print(const struct subject *s, const struct subject *baseline)
 		printf(",\"over_noop_ns\":%.0f,\"noop\":\"%s\",\"noop_ns\":%.0f",
 		       series_median_over(&s->ns, &baseline->ns), baseline->name,
 		       series_at(&baseline->ns, 0.5));
-	printf(",\"min_ns\":%.0f,\"p99_ns\":%.0f,\"max_ns\":%.0f,\"rounds\":%d,\"repeat\":%d}\n",
+	printf(",\"min_ns\":%.0f,\"p99_ns\":%.0f,\"max_ns\":%.0f,\"rounds\":%d,\"repeat\":%u}\n",
 	       series_at(&s->ns, 0), series_at(&s->ns, 0.99), series_at(&s->ns, 1), ROUNDS, s->repeat);
 }
 
