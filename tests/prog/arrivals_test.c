@@ -1,24 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * `kphi trace record` beside the packet path: what it writes replays to the very records and rings that the
- * kernel has meanwhile made of the same packets. And every arrival is in the trace or among the lost ones:
- * with a recorder that was stopped, one that was stopped for longer than its lease, and one that was killed.
+ * What `kphi trace record` writes replays to the very records and rings that the kernel has meanwhile made of
+ * the same packets, to the bit.
  */
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-
-#include "cmd/trace_replay.h"
-#include "io/parse.h"
 #include "prog/bfd.h"
-#include "prog/rules.h"
+#include "prog/recorder.h"
 
-#define PEERS  32
-#define WINDOW 64
 #define ROUNDS 6000
-#define PHI_8  ((q32_t)8 << 32)
-#define RING   ((KPHI_ARRIVALS_BYTES - 1) / (sizeof(struct kphi_arrival) + 8)) /* arrivals that it holds */
 
 static uint64_t chance = 20260729;
 
@@ -26,116 +14,6 @@ static uint32_t random_below(uint32_t n)
 {
 	chance = chance * 6364136223846793005U + 1442695040888963407U;
 	return (uint32_t)(chance >> 33) % n;
-}
-
-/* --- the recorder --- */
-
-static char folder[] = "/tmp/kphi-arrivals-XXXXXX";
-
-static const char *file_of(const char *name)
-{
-	static char path[128];
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	return path;
-}
-
-static pid_t start(const char *name)
-{
-	const char *kphi = getenv("KPHI");
-	const char *path = file_of(name);
-	pid_t pid = fork();
-
-	if (!pid) {
-		freopen("/dev/null", "w", stdout);
-		execl(kphi, kphi, "--pin", world.pin.root, "trace", "record", path, NULL);
-		_exit(127);
-	}
-	assert_true(pid > 0);
-	return pid;
-}
-
-/* Once its file is there, it records. */
-static pid_t record(const char *name)
-{
-	pid_t pid = start(name);
-
-	for (int i = 0; access(file_of(name), F_OK); i++) {
-		if (i == 10000 || waitpid(pid, NULL, WNOHANG))
-			fail_msg("%s: nobody records", name);
-		usleep(1000);
-	}
-	return pid;
-}
-
-static void end(pid_t pid, int signal)
-{
-	int status;
-
-	assert_int_equal(kill(pid, signal), 0);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	if (signal == SIGKILL)
-		assert_true(WIFSIGNALED(status));
-	else
-		assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
-}
-
-static void stop(pid_t pid)
-{
-	int status;
-
-	assert_int_equal(kill(pid, SIGSTOP), 0);
-	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
-	assert_true(WIFSTOPPED(status));
-}
-
-static uint64_t lease(void)
-{
-	static struct kphi_ports ports;
-	const uint32_t zero = 0;
-
-	assert_int_equal(bpf_map_lookup_elem(load_map_fd(world.skeleton, ".data.ports"), &zero, &ports), 0);
-	return ports.record_until_ns;
-}
-
-static void wait_for_its_end(void)
-{
-	for (int i = 0; clock_monotonic_ns() < lease(); i++) {
-		assert_true(i < 10000);
-		usleep(1000);
-	}
-}
-
-/* The file may be there before its head is. */
-static void count_file(const char *name, uint32_t *peers, uint64_t *arrivals)
-{
-	char why[WHY_SIZE];
-	struct trace *t = trace_open(file_of(name), why, sizeof(why));
-	struct kphi_beat beat;
-	uint32_t peer;
-
-	*peers = 0;
-	*arrivals = 0;
-	while (t && trace_next(t, &peer, &beat) > 0)
-		++*arrivals;
-	if (t)
-		*peers = trace_peers(t);
-	trace_close(t);
-}
-
-/* Until so much has reached the file, which takes a flush. */
-static void wait_for(const char *name, uint32_t peers, uint64_t arrivals)
-{
-	uint32_t known;
-	uint64_t n;
-
-	for (int i = 0; i < 2000; i++) {
-		count_file(name, &known, &n);
-		if (known >= peers && n >= arrivals)
-			return;
-		usleep(10000);
-	}
-	fail_msg("%s: only %" PRIu64 " arrivals of %u peers", name, n, known);
 }
 
 /* --- senders --- */
@@ -218,11 +96,9 @@ static void restart(struct sender *s)
 
 static void go_on_native(struct sender *s)
 {
-	uint32_t what = random_below(200);
+	uint32_t what = s->down ? 150 + random_below(50) : random_below(200);
 
-	if (s->down && what < 150)
-		restart(s);
-	else if (what < 140)
+	if (what < 140)
 		send_native(s, KPHI_WIRE_BEAT, s->epoch, ++s->sequence);
 	else if (what < 160)
 		send_native(s, KPHI_WIRE_BEAT, s->epoch, s->sequence += 2 + random_below(3));
@@ -325,32 +201,7 @@ static void go_on(struct sender *s)
 	by_kind[s->kind](s);
 }
 
-/* --- from the file --- */
-
-static struct replay_plan plan;
-static struct replay *replay;
-static struct trace_stream stream;
-
-static void replay_file(const char *name)
-{
-	const q32_t phi = PHI_8;
-	struct replay_source source;
-
-	assert_int_equal(trace_stream_open(&stream, file_of(name), NULL), 0);
-	plan = (struct replay_plan){.window = trace_stream_window(&stream, 0)};
-	assert_int_equal(plan.window, WINDOW);
-	assert_int_equal(replay_plan_model(&plan, REPLAY_OWN_MODEL, &phi, 1), 0);
-	replay = replay_new(&plan);
-	assert_non_null(replay);
-	source = trace_stream_source(&stream);
-	assert_int_equal(replay_run(replay, &source, UINT64_MAX), 0);
-}
-
-static void close_file(void)
-{
-	replay_free(replay);
-	trace_stream_close(&stream);
-}
+/* --- record live, replay, and the records are equal --- */
 
 /* The number that a peer has in the trace. */
 static uint32_t number_of(const char *peer)
@@ -386,8 +237,6 @@ static void assert_equal_records(uint32_t slot)
 	assert_memory_equal(&trace_peer(stream.trace, number)->rule, &world.store.rules[slot],
 			    sizeof(struct kphi_rule));
 }
-
-/* --- record live, replay, and the records are equal --- */
 
 static void beat_of(uint32_t slot, uint64_t sequence)
 {
@@ -478,130 +327,11 @@ static void equal_records(void **state)
 	close_file();
 }
 
-/* --- losses --- */
-
-/* So many packets, each of which is a beat. */
-static void flood(const struct packet *p, uint32_t n)
-{
-	LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = p->bytes, .data_size_in = p->length, .repeat = (int)n);
-	uint64_t before = store_count(&world.store, KPHI_COUNT_beat);
-
-	assert_int_equal(bpf_prog_test_run_opts(world.xdp, &run), 0);
-	assert_int_equal(store_count(&world.store, KPHI_COUNT_beat) - before, n);
-}
-
-static void build_flood(uint8_t source)
-{
-	const struct shape shape = {.version = 4, .source = source, .port = RULE_PORT};
-	static const uint8_t payload[8];
-
-	rule_add(&(struct rule_for){.source = source}, NULL);
-	packet_build_around(&packet, &shape, payload, sizeof(payload));
-}
-
-static void assert_file_has(const char *name, uint64_t arrivals, uint64_t lost)
-{
-	replay_file(name);
-	assert_int_equal(trace_lost(stream.trace), lost);
-	assert_int_equal(replay_arrivals(replay), arrivals);
-	close_file();
-}
-
-static void stopped(void **state)
-{
-	pid_t recorder = record("stopped");
-
-	(void)state;
-	build_flood(20);
-	stop(recorder);
-	flood(&packet, RING + 1000);
-	assert_true(clock_monotonic_ns() < lease());
-	kill(recorder, SIGCONT);
-	wait_for("stopped", 1, RING);
-	flood(&packet, 500);
-	end(recorder, SIGTERM);
-	assert_int_equal(lease(), 0);
-	assert_file_has("stopped", RING + 500, 1000);
-}
-
-static void stopped_beyond_its_lease(void **state)
-{
-	pid_t recorder = record("slept");
-
-	(void)state;
-	build_flood(21);
-	flood(&packet, 100);
-	stop(recorder);
-	wait_for_its_end();
-	flood(&packet, 77);
-	kill(recorder, SIGCONT);
-	for (int i = 0; lease() < clock_monotonic_ns(); i++) {
-		assert_true(i < 10000);
-		usleep(1000);
-	}
-	flood(&packet, 23);
-	end(recorder, SIGTERM);
-	assert_file_has("slept", 123, 77);
-}
-
-static void killed(void **state)
-{
-	pid_t recorder = record("killed");
-	uint64_t unrecorded;
-
-	(void)state;
-	build_flood(22);
-	flood(&packet, 300);
-	wait_for("killed", 1, 300);
-	end(recorder, SIGKILL);
-	assert_true(clock_monotonic_ns() < lease());
-	unrecorded = store_count(&world.store, KPHI_COUNT_unrecorded);
-	flood(&packet, RING + 50);
-	assert_int_equal(store_count(&world.store, KPHI_COUNT_unrecorded) - unrecorded, 50);
-	wait_for_its_end();
-	flood(&packet, 50);
-	assert_int_equal(store_count(&world.store, KPHI_COUNT_unrecorded) - unrecorded, 50);
-
-	replay_file("killed");
-	assert_int_equal(replay_arrivals(replay), 300);
-	assert_false(trace_ended(stream.trace));
-	close_file();
-
-	/* The next one finds a ring full of what nobody has asked for. */
-	recorder = record("next");
-	flood(&packet, 40);
-	end(recorder, SIGTERM);
-	assert_file_has("next", 40, 0);
-}
-
-static int open_world(void **state)
-{
-	(void)state;
-	assert_non_null(mkdtemp(folder));
-	world_open(&world, "arrivals", PEERS, WINDOW);
-	return 0;
-}
-
-static int close_world(void **state)
-{
-	static const char *const names[] = {"live", "stopped", "slept", "killed", "next"};
-
-	(void)state;
-	world_close(&world);
-	for (size_t i = 0; i < COUNT(names); i++)
-		unlink(file_of(names[i]));
-	rmdir(folder);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_records),
-		cmocka_unit_test(stopped),
-		cmocka_unit_test(stopped_beyond_its_lease),
-		cmocka_unit_test(killed),
 	};
 
-	return cmocka_run_group_tests_name("arrivals", tests, open_world, close_world);
+	return cmocka_run_group_tests_name("arrivals", tests, open_recorded_world, close_recorded_world);
 }

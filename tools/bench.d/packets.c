@@ -17,7 +17,7 @@
 
 #define ROUNDS       25
 #define REPEAT       300000
-#define RECORDED     15000 /* at a time: fewer than the ring of arrivals holds */
+#define RECORDED     15000 /* where somebody records: fewer than the ring of arrivals holds */
 #define INTERVAL_NS  10000000000ULL /* so long that a pause between two rounds is below the cap, too */
 #define FOREIGN_PORT 5353
 #define RULE_PORT    9000 /* one rule */
@@ -41,6 +41,7 @@ struct subject {
 	uint16_t port; /* to which its packet goes */
 	enum kphi_counter counter; /* moved by every run; KPHI_COUNTERS: none is */
 	struct ring_buffer *recorder; /* somebody records; NULL: nobody */
+	uint32_t repeat;
 	struct bench_frame frame;
 	struct series ns;
 };
@@ -96,25 +97,22 @@ static int forget(void *context, void *data, size_t size)
 	return 0;
 }
 
-/* A recorder as it is meant to be: it takes what is in the ring before that is full. */
-static uint32_t run_recorded(struct place *p, struct subject *s, uint32_t *taken)
+/* As long as somebody records; he takes what is in the ring before it is full. */
+static uint32_t run_recorded(struct place *p, const struct subject *s, uint32_t *taken)
 {
-	uint64_t sum = 0;
 	struct why w;
+	uint32_t ns;
 
 	if (control_record(&p->control, UINT64_MAX, &w))
 		die("%s", w.text);
-	for (uint32_t done = 0; done < REPEAT; done += RECORDED) {
-		sum += place_run(s->program, &s->frame, sizeof(s->frame), RECORDED);
-		s->frame.wire.sequence = htobe64(be64toh(s->frame.wire.sequence) + RECORDED);
-		ring_buffer__consume(s->recorder);
-	}
+	ns = place_run(s->program, &s->frame, sizeof(s->frame), s->repeat);
 	if (control_record(&p->control, 0, &w))
 		die("%s", w.text);
-	if (*taken != REPEAT)
-		die("%s: %u of %d arrivals were recorded", s->name, *taken, REPEAT);
 	*taken = 0;
-	return (uint32_t)(sum / (REPEAT / RECORDED));
+	ring_buffer__consume(s->recorder);
+	if (*taken != s->repeat)
+		die("%s: %u of %u arrivals were recorded", s->name, *taken, s->repeat);
+	return ns;
 }
 
 /* The counters are the witness: a program that refused its packet early would make a fine figure. */
@@ -127,14 +125,14 @@ static void run(struct place *p, struct subject *s, int round, uint32_t *taken)
 	for (enum kphi_counter i = 0; i < KPHI_COUNTERS; i++)
 		before[i] = store_count(store, i);
 	ns = s->recorder ? run_recorded(p, s, taken)
-			 : place_run(s->program, &s->frame, sizeof(s->frame), REPEAT);
+			 : place_run(s->program, &s->frame, sizeof(s->frame), s->repeat);
 	for (enum kphi_counter i = 0; i < KPHI_COUNTERS; i++)
-		if (store_count(store, i) - before[i] != (i == s->counter ? REPEAT : 0))
+		if (store_count(store, i) - before[i] != (i == s->counter ? s->repeat : 0))
 			die("%s: counter %d moved by %llu", s->name, i,
 			    (unsigned long long)(store_count(store, i) - before[i]));
 	/* The kernel works on a copy of the packet: the next round goes on where this one ended. */
-	if (s->port == KPHI_WIRE_PORT && !s->recorder)
-		s->frame.wire.sequence = htobe64(be64toh(s->frame.wire.sequence) + REPEAT);
+	if (s->port == KPHI_WIRE_PORT)
+		s->frame.wire.sequence = htobe64(be64toh(s->frame.wire.sequence) + s->repeat);
 	if (round)
 		series_add(&s->ns, ns);
 }
@@ -146,8 +144,8 @@ static void print(const struct subject *s, const struct subject *baseline)
 		printf(",\"over_noop_ns\":%.0f,\"noop\":\"%s\",\"noop_ns\":%.0f",
 		       series_median_over(&s->ns, &baseline->ns), baseline->name,
 		       series_at(&baseline->ns, 0.5));
-	printf(",\"min_ns\":%.0f,\"p99_ns\":%.0f,\"max_ns\":%.0f,\"rounds\":%d,\"repeat\":%d}\n",
-	       series_at(&s->ns, 0), series_at(&s->ns, 0.99), series_at(&s->ns, 1), ROUNDS, REPEAT);
+	printf(",\"min_ns\":%.0f,\"p99_ns\":%.0f,\"max_ns\":%.0f,\"rounds\":%d,\"repeat\":%u}\n",
+	       series_at(&s->ns, 0), series_at(&s->ns, 0.99), series_at(&s->ns, 1), ROUNDS, s->repeat);
 }
 
 void bench_packets(void)
@@ -197,9 +195,12 @@ void bench_packets(void)
 				   .counter = KPHI_COUNT_beat, .recorder = recorder},
 	};
 
-	for (int i = 0; i < SUBJECTS; i++)
-		subjects[i].frame =
-			frame_make(subjects[i].port, subjects[i].recorder ? recorded_id : node_id);
+	for (int i = 0; i < SUBJECTS; i++) {
+		struct subject *s = &subjects[i];
+
+		s->frame = frame_make(s->port, s->recorder ? recorded_id : node_id);
+		s->repeat = s->recorder ? RECORDED : REPEAT;
+	}
 	memcpy(&subjects[BFD].frame.wire, bfd_up, sizeof(bfd_up));
 	for (int round = 0; round <= ROUNDS; round++) /* the first one warms up */
 		for (int i = 0; i < SUBJECTS; i++)

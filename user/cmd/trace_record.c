@@ -26,8 +26,7 @@
 #define NAMES_MAX 64
 #define NS_PER_MS 1000000ULL
 #define FLUSH_NS  (1000 * NS_PER_MS)
-#define REST_MS   20 /* between two turns, so that many peers are not many wake-ups; the ring holds far more \
-		      */
+#define REST_MS   20 /* between two turns: many peers are not many wake-ups, and the ring holds far more */
 
 struct record_options {
 	const char *names[NAMES_MAX];
