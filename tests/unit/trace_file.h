@@ -107,7 +107,7 @@ static inline bool same_beat(const struct kphi_beat *a, const struct kphi_beat *
 /* Any bits at all. */
 static inline struct kphi_beat any_beat(uint64_t *random)
 {
-	uint64_t words[sizeof(struct kphi_beat) / sizeof(uint64_t)];
+	uint64_t words[sizeof(struct kphi_beat) / sizeof(uint64_t)] = {0};
 	struct kphi_beat b;
 
 	_Static_assert(sizeof(b) == sizeof(words), "a beat is whole words");
