@@ -21,6 +21,16 @@ typedef __s64 int64_t;
  */
 #define KPHI_INLINE static inline __attribute__((__always_inline__))
 
+/*
+ * The verifier knows a bound of the register that was compared, and before 6.7 of no copy of it: what follows
+ * has to go on with this one.
+ */
+#ifdef __bpf__
+#define KPHI_BOUNDED(x) asm volatile("" : "+r"(x))
+#else
+#define KPHI_BOUNDED(x) ((void)(x))
+#endif
+
 /* Network order to the host's, and back. */
 KPHI_INLINE uint32_t kphi_be32(uint32_t x)
 {

@@ -78,6 +78,7 @@ KPHI_INLINE void kphi_window_add(struct kphi_window *w, uint64_t *ring, uint32_t
 
 	if (at >= size) /* never; but the verifier wants to see the bound */
 		at = 0;
+	KPHI_BOUNDED(at);
 	if (w->n >= size)
 		kphi_window_evict(w, ring[at]);
 	ring[at] = entry;
