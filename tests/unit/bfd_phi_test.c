@@ -66,7 +66,7 @@ static void note_worst(struct worst *w, const struct kphi_record *r, const struc
 	struct kphi_estimate e;
 	q32_t phi;
 
-	if (r->state != KPHI_UP || !estimate_from_record(&e, &r->window, peer))
+	if (r->state != KPHI_UP || !estimate_from_window(&e, &r->window, peer, NULL))
 		return;
 	phi = estimate_phi(&e, now_ns - r->last_ns);
 	death_ns = estimate_silence(&e, SUSPECT);

@@ -85,7 +85,7 @@ static void finds_every_death_in_time(void **state)
 			live(engine, at - 1);
 			beat(0, at);
 		}
-		if (estimate_from_record(&e, &host.record[0].window, &host.peer[0]) &&
+		if (estimate_from_window(&e, &host.record[0].window, &host.peer[0], NULL) &&
 		    host.record[0].window.n >= 8) {
 			uint64_t deadline = at + estimate_silence(&e, config.consumer[1].suspect);
 
@@ -164,7 +164,7 @@ static void an_open_stall_is_not_polled(void **state)
 
 	(void)state;
 	add_peer(0, SEC, 30);
-	estimate_from_record(&estimate, &host.record[0].window, &host.peer[0]);
+	estimate_from_window(&estimate, &host.record[0].window, &host.peer[0], NULL);
 	host.tick.last_ns = BEGIN + estimate_silence(&estimate, config.consumer[0].suspect) - 1;
 	engine_scan(e, host.tick.last_ns + KPHI_TICK_LIMIT_NS + 1);
 	host.reads = 0;

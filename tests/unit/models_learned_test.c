@@ -175,12 +175,12 @@ static void an_empirical_seed_needs_no_ring(void **state)
 	begin(&s, KPHI_MODEL_EMPIRICAL, 100 * MS);
 	add(&s, 90 * MS, 1);
 	with = estimate(&s);
-	assert_true(estimate_from_record(&without, &s.w, &s.p));
+	assert_true(estimate_from_window(&without, &s.w, &s.p, NULL));
 	assert_true(estimate_silence(&with, 8 * Q32_ONE) == estimate_silence(&without, 8 * Q32_ONE));
 	assert_true(estimate_phi(&without, 50 * MS) <= estimate_phi(&without, 500 * MS));
 	for (int i = 0; i < 100; i++)
 		add(&s, (i % 10 ? 90 : 700) * MS, 1);
-	assert_true(estimate_from_record(&without, &s.w, &s.p));
+	assert_true(estimate_from_window(&without, &s.w, &s.p, NULL));
 	assert_int_equal(without.empirical.n, 1);
 	with = estimate(&s);
 	assert_int_equal(with.empirical.n, 101);

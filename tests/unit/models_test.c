@@ -135,10 +135,10 @@ static void a_learning_peer_is_not_judged(void **state)
 	struct kphi_peer p = {.model = KPHI_MODEL_NORMAL};
 
 	(void)state;
-	assert_false(estimate_from_record(&e, &w, &p));
+	assert_false(estimate_from_window(&e, &w, &p, NULL));
 	window_add(&w, SEC);
 	window_add(&w, SEC);
-	assert_false(estimate_from_record(&e, &w, &p));
+	assert_false(estimate_from_window(&e, &w, &p, NULL));
 	assert_int_equal(e.n, 77);
 }
 
@@ -177,7 +177,7 @@ static void seeds_are_virtual(void **state)
 
 	(void)state;
 	for (int samples = 0; samples < 2; samples++) {
-		assert_true(estimate_from_record(&e, &w, &p));
+		assert_true(estimate_from_window(&e, &w, &p, NULL));
 		assert_int_equal(e.n, 1);
 		assert_int_equal(e.sum_ns, SEC);
 		assert_int_equal(e.scale_ns, 250 * MS);
@@ -187,11 +187,11 @@ static void seeds_are_virtual(void **state)
 	w.n = 0;
 	p.set = KPHI_SET_MIN_STD;
 	p.min_std_ns = 400 * MS;
-	assert_true(estimate_from_record(&e, &w, &p));
+	assert_true(estimate_from_window(&e, &w, &p, NULL));
 	assert_int_equal(e.scale_ns, 400 * MS);
 	w.interval_ns = 1;
 	p.min_std_ns = 0;
-	assert_true(estimate_from_record(&e, &w, &p));
+	assert_true(estimate_from_window(&e, &w, &p, NULL));
 	assert_int_equal(e.scale_ns, 1);
 }
 
@@ -204,7 +204,7 @@ static void two_samples_are_enough(void **state)
 	(void)state;
 	window_add(&w, 900 * MS);
 	window_add(&w, 1100 * MS);
-	assert_true(estimate_from_record(&e, &w, &p));
+	assert_true(estimate_from_window(&e, &w, &p, NULL));
 	assert_int_equal(e.n, 2);
 	assert_int_equal(e.sum_ns, 2 * SEC);
 	assert_int_equal(e.scale_ns, 2 * 100 * MS);
@@ -221,11 +221,11 @@ static void identical_samples(void **state)
 	(void)state;
 	for (int i = 0; i < 4096; i++)
 		window_add(&w, SEC);
-	assert_true(estimate_from_record(&e, &w, &p));
+	assert_true(estimate_from_window(&e, &w, &p, NULL));
 	assert_int_equal(e.scale_ns, 4096 * 100 * MS);
 	assert_true(fabs(from_q32(estimate_phi(&e, 1060 * MS)) - 0.5618) < 5e-5);
 	p.set |= KPHI_SET_MIN_STD;
-	assert_true(estimate_from_record(&e, &w, &p));
+	assert_true(estimate_from_window(&e, &w, &p, NULL));
 	assert_int_equal(e.scale_ns, 1);
 	assert_true(estimate_phi(&e, SEC) == 1292913986); /* log10 2 * 2^32 */
 	assert_true(estimate_phi(&e, SEC - 1) == 0);
@@ -245,7 +245,7 @@ static void intervals_of_zero(void **state)
 	window_add(&w, 0);
 	for (int model = 0; model < KPHI_MODELS; model++) {
 		p.model = (uint8_t)model;
-		assert_true(estimate_from_record(&e, &w, &p));
+		assert_true(estimate_from_window(&e, &w, &p, NULL));
 		assert_true(estimate_phi(&e, 0) <= Q32_ONE / 2);
 		assert_true(estimate_phi(&e, UINT64_MAX) == PHI_MAX);
 		assert_true(estimate_silence(&e, PHI_MAX) < UINT64_MAX);
@@ -280,7 +280,7 @@ static void assert_exact(const struct kphi_estimate *e, q32_t threshold)
 			 from_q32(threshold));
 }
 
-/* Any that estimate_from_record() can make, and with it the edges of each field. */
+/* Any that estimate_from_window(, NULL) can make, and with it the edges of each field. */
 static struct kphi_estimate random_estimate(uint64_t *random)
 {
 	struct kphi_estimate e = {
@@ -389,7 +389,7 @@ static void nothing_overflows(void **state)
 		p.model = (uint8_t)(i / 64);
 		p.min_std_ns = ends[i % 4];
 		p.pause_ns = ends[i / 4 % 4];
-		assert_true(estimate_from_record(&e, &w, &p));
+		assert_true(estimate_from_window(&e, &w, &p, NULL));
 		assert_true(estimate_phi(&e, ends[i / 16 % 4]) <= PHI_MAX);
 		assert_exact(&e, 8 * Q32_ONE);
 		assert_exact(&e, PHI_MAX);

@@ -42,7 +42,7 @@ static double expected(const uint64_t *ring, uint64_t n, double min_std, double 
 	double sum = 0, largest = 0, longer = 0, base = log10((double)n + 1), decade;
 
 	for (uint64_t i = 0; i < n; i++) {
-		double interval = (double)(ring[i] & RING_INTERVAL_NS);
+		double interval = (double)(ring[i] & KPHI_RING_NS);
 
 		sum += interval;
 		largest = fmax(largest, interval);
@@ -79,7 +79,7 @@ static void it_is_what_is_counted(void **state)
 		empirical_summarise(&s, ring, n, min_std);
 		assert_expected(&s, ring, min_std, 0);
 		for (int j = 0; j < 10; j++) {
-			uint64_t interval = ring[random_bits(&random) % n] & RING_INTERVAL_NS;
+			uint64_t interval = ring[random_bits(&random) % n] & KPHI_RING_NS;
 
 			assert_expected(&s, ring, min_std, interval);
 			assert_expected(&s, ring, min_std, interval ? interval - 1 : 0);
@@ -143,7 +143,7 @@ static void inverses_are_exact(void **state)
 			assert_inverse(&s, ring, random_positive(&random, 63) % PHI_MAX + 1);
 			assert_inverse(
 				&s, ring,
-				phi_empirical(&s, ring, ring[random_bits(&random) % n] & RING_INTERVAL_NS));
+				phi_empirical(&s, ring, ring[random_bits(&random) % n] & KPHI_RING_NS));
 		}
 		assert_true(phi_empirical_inverse(&s, ring, 0) == 0);
 		assert_true(phi_empirical_inverse(&s, ring, PHI_MAX + 1) == UINT64_MAX);

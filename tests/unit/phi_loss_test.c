@@ -290,10 +290,10 @@ static void inverses_are_exact(void **state)
 /* --- what little evidence says
  * ----------------------------------------------------------------------------------- */
 
-static uint64_t convicts_after(uint64_t beats, uint64_t runs, uint64_t lost, uint64_t lost_long,
+static uint64_t convicts_after(uint32_t beats, uint32_t runs, uint32_t lost, uint32_t lost_long,
 			       q32_t threshold)
 {
-	struct loss_counts counts = {beats, runs, lost, lost_long};
+	struct kphi_losses counts = {beats, runs, lost, lost_long, 0, 0};
 	struct loss_process process;
 	struct loss_curve curve;
 
@@ -323,13 +323,15 @@ static void a_path_with_losses_is_waited_for(void **state)
 
 static void chances_stay_chances(void **state)
 {
-	static const uint64_t beats[] = {0, 1, 2, 1000, 65536};
+	static const uint32_t beats[] = {0, 1, 2, 1000, 65536};
 
 	(void)state;
 	for (int i = 0; i < 5; i++)
-		for (uint64_t runs = 0; runs <= beats[i]; runs += 1 + beats[i] / 7)
-			for (uint64_t lost = runs; lost < 1U << 28; lost = 2 * lost + 1) {
-				struct loss_counts counts = {beats[i], runs, lost, lost << 20};
+		for (uint32_t runs = 0; runs <= beats[i]; runs += 1 + beats[i] / 7)
+			for (uint32_t lost = runs; lost < 1U << 28; lost = 2 * lost + 1) {
+				/* in the long memory, from nothing to all that it can hold */
+				uint32_t lost_long = lost < 1U << 12 ? lost << 20 : UINT32_MAX;
+				struct kphi_losses counts = {beats[i], runs, lost, lost_long, 0, 0};
 				struct loss_process p;
 
 				if (!runs && lost)

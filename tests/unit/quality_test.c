@@ -16,14 +16,12 @@
 
 #include <cmocka.h>
 
+#include <kphi/window.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/fixed.h"
 #include "core/models.h"
-#include "core/phi_empirical.h"
-#include "core/phi_loss.h"
 #include "random.h"
 
 #define MS         1000000ULL
@@ -118,74 +116,15 @@ static bool send_beat(struct sender *s, uint64_t *interval_ns)
 /* --- the window
  * ------------------------------------------------------------------------------------------------ */
 
-struct sums {
-	uint64_t n, sum_ns;
-	u128 squares;
-};
-
 struct window {
-	uint64_t ring[WINDOW]; /* steps << 48 | interval */
-	uint32_t n, next;
-	struct sums all, clean;
-	struct loss_counts losses;
-	uint64_t intervals; /* ever */
+	struct kphi_window window;
+	uint64_t ring[KPHI_RING_SIZE(WINDOW)];
 };
-
-static void sums_add(struct sums *s, uint64_t x)
-{
-	s->n++;
-	s->sum_ns += x;
-	s->squares += (u128)x * x;
-}
-
-static void sums_remove(struct sums *s, uint64_t x)
-{
-	s->n--;
-	s->sum_ns -= x;
-	s->squares -= (u128)x * x;
-}
-
-static uint64_t sums_scale(const struct sums *s)
-{
-	uint64_t scale = isqrt128(s->n * s->squares - (u128)s->sum_ns * s->sum_ns);
-
-	return scale > s->n * MIN_STD ? scale : s->n * MIN_STD;
-}
-
-static void losses_add(struct window *w, uint64_t steps)
-{
-	struct loss_counts *l = &w->losses;
-
-	if (++w->intervals % LOSS_LONG_MEMORY == 0)
-		l->lost_long /= 2;
-	if (l->beats == LOSS_MEMORY) {
-		l->beats /= 2;
-		l->runs /= 2;
-		l->lost /= 2;
-	}
-	l->beats++;
-	l->runs += steps > 1;
-	l->lost += steps - 1;
-	l->lost_long += steps - 1;
-}
 
 static void window_add(struct window *w, uint64_t interval_ns, uint64_t steps)
 {
-	if (w->n == WINDOW) {
-		uint64_t old_ns = w->ring[w->next] & RING_INTERVAL_NS, old_steps = w->ring[w->next] >> 48;
-
-		sums_remove(&w->all, old_ns);
-		if (old_steps == 1)
-			sums_remove(&w->clean, old_ns);
-	} else {
-		w->n++;
-	}
-	sums_add(&w->all, interval_ns);
-	if (steps == 1)
-		sums_add(&w->clean, interval_ns);
-	losses_add(w, steps);
-	w->ring[w->next] = steps << 48 | interval_ns;
-	w->next = (w->next + 1) % WINDOW;
+	kphi_window_add(&w->window, w->ring, WINDOW, kphi_ring_entry(interval_ns, steps));
+	kphi_losses_take(&w->window.losses, steps);
 }
 
 /* --- detectors
@@ -206,62 +145,36 @@ static const char *const detector_names[DETECTORS] = {
 	"loss", "empirical", "normal, pause 3", "normal, pause 0", "akka, pause 3", "exponential", "fixed",
 };
 
+/* By enum detector: all but the fixed timeout are the product's models, and these settings. */
+static const struct kphi_peer settings[DETECTORS] = {
+	[LOSS] = {.model = KPHI_MODEL_LOSS, .min_std_ns = MIN_STD, .set = KPHI_SET_MIN_STD},
+	[EMPIRICAL] = {.model = KPHI_MODEL_EMPIRICAL, .min_std_ns = MIN_STD, .set = KPHI_SET_MIN_STD},
+	[NORMAL_PAUSE] = {.min_std_ns = MIN_STD, .set = KPHI_SET_MIN_STD},
+	[NORMAL] = {.min_std_ns = MIN_STD, .set = KPHI_SET_MIN_STD | KPHI_SET_PAUSE},
+	[AKKA_PAUSE] = {.model = KPHI_MODEL_AKKA, .min_std_ns = MIN_STD, .set = KPHI_SET_MIN_STD},
+	[EXPONENTIAL] = {.model = KPHI_MODEL_EXPONENTIAL},
+};
+
 /* A window made ready for all of them. */
 struct judge {
-	struct loss_curve loss;
-	struct empirical_summary empirical;
-	struct kphi_estimate estimate[DETECTORS]; /* of those that have one */
-	const uint64_t *ring;
+	struct kphi_estimate estimate[DETECTORS];
 };
 
 static void judge_prepare(struct judge *j, const struct window *w)
 {
-	struct kphi_estimate e = {.n = w->all.n,
-				  .sum_ns = w->all.sum_ns,
-				  .scale_ns = sums_scale(&w->all),
-				  .model = KPHI_MODEL_NORMAL};
-	struct loss_process process;
-
-	loss_process_learn(&process, &w->losses);
-	loss_curve_fit(&j->loss, w->clean.n, w->clean.sum_ns, sums_scale(&w->clean), &process);
-	empirical_summarise(&j->empirical, w->ring, w->n, MIN_STD);
-	j->ring = w->ring;
-	j->estimate[NORMAL] = e;
-	e.pause_ns = 3 * INTERVAL;
-	j->estimate[NORMAL_PAUSE] = e;
-	e.model = KPHI_MODEL_AKKA;
-	j->estimate[AKKA_PAUSE] = e;
-	e.model = KPHI_MODEL_EXPONENTIAL;
-	j->estimate[EXPONENTIAL] = e;
+	for (enum detector d = 0; d < FIXED; d++)
+		assert_true(estimate_from_window(&j->estimate[d], &w->window, &settings[d], w->ring));
 }
 
 /* Phi; of the fixed timeout, the time. */
 static uint64_t judge_score(const struct judge *j, enum detector d, uint64_t silence_ns)
 {
-	switch (d) {
-	case LOSS:
-		return phi_loss(&j->loss, silence_ns);
-	case EMPIRICAL:
-		return phi_empirical(&j->empirical, j->ring, silence_ns);
-	case FIXED:
-		return silence_ns;
-	default:
-		return estimate_phi(&j->estimate[d], silence_ns);
-	}
+	return d == FIXED ? silence_ns : estimate_phi(&j->estimate[d], silence_ns);
 }
 
 static uint64_t judge_silence(const struct judge *j, enum detector d, uint64_t threshold)
 {
-	switch (d) {
-	case LOSS:
-		return phi_loss_inverse(&j->loss, threshold);
-	case EMPIRICAL:
-		return phi_empirical_inverse(&j->empirical, j->ring, threshold);
-	case FIXED:
-		return threshold;
-	default:
-		return estimate_silence(&j->estimate[d], threshold);
-	}
+	return d == FIXED ? threshold : estimate_silence(&j->estimate[d], threshold);
 }
 
 /* --- simulation
@@ -315,16 +228,16 @@ static void take_sample(struct result *r, const struct window *w)
 static void run_path(struct result *r, const struct path *path, uint64_t seed, bool sampling)
 {
 	struct sender sender = {.path = path, .random = seed};
-	struct window w = {0};
+	struct window w = {.window.interval_ns = INTERVAL};
 	uint64_t interval_ns, steps = 0;
 
 	for (unsigned beat = 0; beat < BEATS; beat++) {
 		steps++;
-		if (sampling && w.n >= WARM && beat % SAMPLE == 0)
+		if (sampling && w.window.n >= WARM && beat % SAMPLE == 0)
 			take_sample(r, &w);
 		if (!send_beat(&sender, &interval_ns))
 			continue;
-		if (w.n >= WARM && !sampling)
+		if (w.window.n >= WARM && !sampling)
 			take_score(r, &w, interval_ns);
 		if (interval_ns <= CAP && beat)
 			window_add(&w, interval_ns, steps);

@@ -249,7 +249,7 @@ static void detection_is_the_rest_of_the_silence(void **state)
 		struct kphi_estimate e;
 
 		kphi_record_take(&record, &s.settings[0], ring, 100, &s.list[i].beat, &notes);
-		assert_true(estimate_from_record(&e, &record.window, &s.settings[0]));
+		assert_true(estimate_from_window(&e, &record.window, &s.settings[0], NULL));
 		assert_true(silence < interval);
 		sum += (double)silence / (double)interval;
 		for (uint32_t c = 0; c < 3; c++) {

@@ -141,7 +141,8 @@ static void read_deadlines(struct scene *s)
 		struct kphi_record r;
 		struct kphi_peer peer;
 
-		if (store_read(&s->place.store, i, &r, &peer) || !estimate_from_record(&e, &r.window, &peer))
+		if (store_read(&s->place.store, i, &r, &peer) ||
+		    !estimate_from_window(&e, &r.window, &peer, NULL))
 			die("verdict_lateness: peer %u has no deadline", i);
 		m->last_ns = r.last_ns;
 		m->event_ns = UINT64_MAX;

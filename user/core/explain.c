@@ -88,10 +88,9 @@ uint64_t explain_largest_ns(const uint64_t *ring, uint32_t n)
 
 void explain_chances(const struct kphi_losses *l, q32_t *lost, q32_t *again)
 {
-	const struct loss_counts counts = {l->beats, l->runs, l->lost, l->lost_long};
 	struct loss_process process;
 
-	loss_process_learn(&process, &counts);
+	loss_process_learn(&process, l);
 	*lost = div_floor((u128)process.lost << 32, process.beats);
 	*again = div_floor((u128)process.again << 32, process.losses);
 }

@@ -107,10 +107,9 @@ bool estimate_moments(struct kphi_estimate *e, const struct kphi_window *w, cons
 
 static struct loss_process learn_losses(const struct kphi_losses *l)
 {
-	const struct loss_counts counts = {l->beats, l->runs, l->lost, l->lost_long};
 	struct loss_process process;
 
-	loss_process_learn(&process, &counts);
+	loss_process_learn(&process, l);
 	return process;
 }
 
@@ -145,11 +144,6 @@ bool estimate_from_window(struct kphi_estimate *e, const struct kphi_window *w, 
 			empirical_seed(&e->empirical, w->interval_ns, effective_min_std_ns(w, p));
 	}
 	return true;
-}
-
-bool estimate_from_record(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p)
-{
-	return estimate_from_window(e, w, p, NULL);
 }
 
 /*

@@ -58,9 +58,6 @@ bool estimate_from_window(struct kphi_estimate *e, const struct kphi_window *w, 
 /* n, sum_ns and scale_ns alone: enough to say what is late, but not for phi or its inverse. */
 bool estimate_moments(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p);
 
-/* estimate_from_window() without a ring. */
-bool estimate_from_record(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p);
-
 /* The suspicion level after a silence of any length. Non-decreasing in silence_ns; capped at PHI_MAX. */
 q32_t estimate_phi(const struct kphi_estimate *e, uint64_t silence_ns);
 

@@ -30,7 +30,7 @@ void empirical_summarise(struct empirical_summary *s, const uint64_t *ring, uint
 	uint64_t sum_ns = 0, largest_ns = 0;
 
 	for (uint64_t i = 0; i < n; i++) {
-		uint64_t interval_ns = ring[i] & RING_INTERVAL_NS;
+		uint64_t interval_ns = ring[i] & KPHI_RING_NS;
 
 		sum_ns += interval_ns;
 		largest_ns = interval_ns > largest_ns ? interval_ns : largest_ns;
@@ -56,7 +56,7 @@ static uint64_t count_longer(const struct empirical_summary *s, const uint64_t *
 	if (s->n == 1)
 		return 1;
 	for (uint64_t i = 0; i < s->n; i++)
-		longer += (ring[i] & RING_INTERVAL_NS) > silence_ns;
+		longer += (ring[i] & KPHI_RING_NS) > silence_ns;
 	return longer;
 }
 
@@ -94,11 +94,11 @@ static uint64_t largest_of_rank(const struct empirical_summary *s, const uint64_
 	if (rank == 1)
 		return s->largest_ns;
 	for (uint64_t i = 0; i < rank; i++)
-		heap[i] = ring[i] & RING_INTERVAL_NS;
+		heap[i] = ring[i] & KPHI_RING_NS;
 	for (uint64_t i = rank / 2; i-- > 0;)
 		sift(heap, rank, i);
 	for (uint64_t i = rank; i < s->n; i++) {
-		uint64_t interval_ns = ring[i] & RING_INTERVAL_NS;
+		uint64_t interval_ns = ring[i] & KPHI_RING_NS;
 
 		if (interval_ns > heap[0]) {
 			heap[0] = interval_ns;

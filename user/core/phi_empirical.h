@@ -17,12 +17,10 @@
 #ifndef KPHI_CORE_PHI_EMPIRICAL_H
 #define KPHI_CORE_PHI_EMPIRICAL_H
 
+#include <kphi/maps.h>
 #include <stdint.h>
 
 #include "phi.h"
-
-/* An interval in a ring: what is above it tells how many steps of the sequence it spans. */
-#define RING_INTERVAL_NS ((1ULL << 48) - 1)
 
 /* What one pass over a ring finds: all that a threshold of log10(n + 1) or more needs. */
 struct empirical_summary {
@@ -32,7 +30,8 @@ struct empirical_summary {
 	q32_t base; /* phi at the largest: log10(n + 1) */
 };
 
-/* The ring's first n entries (2..4096), with the least standard deviation, min_std_ns <= 2^47. */
+/* The ring's first n entries (2..4096; as in `windows`), with the least standard deviation, min_std_ns <=
+ * 2^47. */
 void empirical_summarise(struct empirical_summary *s, const uint64_t *ring, uint64_t n, uint64_t min_std_ns);
 
 /*

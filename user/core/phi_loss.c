@@ -195,7 +195,7 @@ q32_t phi_loss(const struct loss_curve *c, uint64_t silence_ns)
  * With w beats of worth for the counts of b beats, p = (runs w / b + 1) / (w + 2), and q as in phi_loss.h,
  * all of it times b and, for q, times 4 (L + 1) (w + 2).
  */
-void loss_process_learn(struct loss_process *process, const struct loss_counts *counts)
+void loss_process_learn(struct loss_process *process, const struct kphi_losses *counts)
 {
 	uint64_t recent = counts->lost_long < LOST_LONG_MAX ? counts->lost_long : LOST_LONG_MAX;
 	uint64_t beats = counts->beats ? counts->beats : 1;

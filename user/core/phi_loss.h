@@ -19,26 +19,11 @@
 #ifndef KPHI_CORE_PHI_LOSS_H
 #define KPHI_CORE_PHI_LOSS_H
 
+#include <kphi/maps.h>
 #include <stdint.h>
 
 #include "fixed.h"
 #include "phi.h"
-
-/*
- * What is known of the losses. Of an interval it must be known how many steps of the sequence it spans: one,
- * or one more than beats were lost in it. Losses are too rare to be learned from one window of 1000 beats, so
- * their counts have a longer memory that fades: all three are halved whenever beats has come to LOSS_MEMORY.
- * It does no harm if they are a window's instead, but then phi is less often right.
- */
-#define LOSS_MEMORY      4096
-#define LOSS_LONG_MEMORY 65536
-
-struct loss_counts {
-	uint64_t beats; /* intervals, <= 65536 */
-	uint64_t runs; /* of those, the ones in which beats were lost */
-	uint64_t lost; /* beats lost in them, together; runs <= lost < 2^28 */
-	uint64_t lost_long; /* beats lost, halved after every LOSS_LONG_MEMORY intervals */
-};
 
 /*
  * Two chances, as fractions whose terms are below 2^62: p = lost / beats and q = again / losses, with
@@ -67,8 +52,11 @@ struct loss_curve {
 };
 
 /*
- * The chances, with a prior so that a spotless history is not certainty. Whatever the memory is, the counts
- * are worth no more than 1000 beats: they are scaled down to that, so that the priors keep some weight.
+ * The chances, with a prior so that a spotless history is not certainty. Of the counts, beats is at most
+ * 65536 and runs <= lost < 2^28. Losses are too rare to be learned from one window of 1000 beats, which is
+ * why theirs is a longer memory that fades; a window's own would do no harm, but then phi is less often
+ * right. Whatever the memory is, the counts are worth no more than 1000 beats: they are scaled down to that,
+ * so that the priors keep some weight.
  *
  * p = (runs + 1) / (beats + 2): Laplace's rule of succession, every p being as likely as any other before
  * anything was heard.
@@ -79,7 +67,7 @@ struct loss_curve {
  * did lose some, a quarter of the losses are expected to go on, until it is known better: it is the burst
  * nobody has seen yet that makes the mistakes. tests/unit/quality_test.c prints what this gives.
  */
-void loss_process_learn(struct loss_process *process, const struct loss_counts *counts);
+void loss_process_learn(struct loss_process *process, const struct kphi_losses *counts);
 
 /*
  * The curve of n clean intervals (1..4096) whose sum is sum_ns (< 2^63), with scale_ns, n times their
