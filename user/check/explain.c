@@ -1,80 +1,66 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* A verdict as a sentence: what they say, what the wire says, what that is likely to mean. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "check/verdict.h"
 #include "io/format.h"
+#include "io/text.h"
 
 /* A stall of this host that ended longer ago than this explains nothing that is said now. */
 #define STALL_MATTERS_NS 60000000000ULL
 
-struct sentence {
-	char *text;
-	size_t size;
-};
-
-__attribute__((format(printf, 2, 3))) static void say(struct sentence *s, const char *format, ...)
-{
-	size_t length = strlen(s->text);
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(s->text + length, s->size - length, format, args);
-	va_end(args);
-}
-
 /* "Serf says failed (unreachable for 2 observers)" */
-static void say_theirs(struct sentence *s, const struct claim *c, const char *called)
+static void say_theirs(struct text *s, const struct claim *c, const char *called)
 {
-	say(s, "%s says %s", called, *c->word ? c->word : claim_state_name(c->state));
+	text_add(s, "%s says %s", called, *c->word ? c->word : claim_state_name(c->state));
 	if (*c->detail)
-		say(s, " (%s)", c->detail);
+		text_add(s, " (%s)", c->detail);
 }
 
 /* "phi 9.12 (normal)" */
-static void say_phi(struct sentence *s, const struct check_ours *o)
+static void say_phi(struct text *s, const struct check_ours *o)
 {
 	char phi[FORMAT_SIZE];
 
-	say(s, "phi %s (%s)", format_q32(o->phi, 3, phi), model_name(o->model));
+	text_add(s, "phi %s (%s)", format_q32(o->phi, 3, phi), model_name(o->model));
 }
 
 /* "last beat 9.98ms ago, phi 0.000 (normal), on average every 100ms" */
-static void say_beat(struct sentence *s, const struct check_ours *o)
+static void say_beat(struct text *s, const struct check_ours *o)
 {
 	char silence[FORMAT_SIZE], mean[FORMAT_SIZE];
 
-	say(s, "last beat %s ago", format_duration(o->silence_ns, silence));
+	text_add(s, "last beat %s ago", format_duration(o->silence_ns, silence));
 	if (o->judged) {
-		say(s, ", ");
+		text_add(s, ", ");
 		say_phi(s, o);
 	}
 	if (o->mean_ns)
-		say(s, ", on average every %s", format_duration(o->mean_ns, mean));
+		text_add(s, ", on average every %s", format_duration(o->mean_ns, mean));
 }
 
-static void say_silence(struct sentence *s, const struct check_ours *o)
+static void say_silence(struct text *s, const struct check_ours *o)
 {
 	char threshold[FORMAT_SIZE], stall[FORMAT_SIZE];
 
 	if (o->state == PEER_LEFT) {
-		say(s, "it said goodbye");
+		text_add(s, "it said goodbye");
 		return;
 	}
 	if (o->state == PEER_DOWN) {
-		say(s, "its own watcher declared it down");
+		text_add(s, "its own watcher declared it down");
 		return;
 	}
 	say_beat(s, o);
 	if (o->judged && o->phi >= o->threshold)
-		say(s, ", the threshold is %s", format_q32(o->threshold, 3, threshold));
+		text_add(s, ", the threshold is %s", format_q32(o->threshold, 3, threshold));
 	if (o->stalled_ns)
-		say(s, ", not counting %s that this host stalled", format_duration(o->stalled_ns, stall));
+		text_add(s, ", not counting %s that this host stalled",
+			 format_duration(o->stalled_ns, stall));
 }
 
-static void say_doubt(struct sentence *s, const struct check_ours *o)
+static void say_doubt(struct text *s, const struct check_ours *o)
 {
 	static const char *const doubts[] = {
 		[DOUBT_NONE] = "",
@@ -87,73 +73,75 @@ static void say_doubt(struct sentence *s, const struct check_ours *o)
 		[DOUBT_LEARNING] = "too little was heard here to judge it",
 	};
 
-	say(s, "%s", doubts[o->doubt]);
+	text_add(s, "%s", doubts[o->doubt]);
 	if (*o->reason)
-		say(s, ": %s", o->reason);
+		text_add(s, ": %s", o->reason);
 }
 
 /* An observer that runs here was stopped as well, and may have missed what the kernel has heard. */
-static void say_stall(struct sentence *s, const struct check_ours *o)
+static void say_stall(struct text *s, const struct check_ours *o)
 {
 	char stall[FORMAT_SIZE], ago[FORMAT_SIZE];
 
 	if (o->last_stall_ns && o->last_stall_ago_ns < STALL_MATTERS_NS)
-		say(s, "; this host stalled for %s, %s ago, and an observer on it with it",
-		    format_duration(o->last_stall_ns, stall), format_duration(o->last_stall_ago_ns, ago));
+		text_add(s, "; this host stalled for %s, %s ago, and an observer on it with it",
+			 format_duration(o->last_stall_ns, stall),
+			 format_duration(o->last_stall_ago_ns, ago));
 }
 
-static void say_scale(struct sentence *s, const struct claim *c)
+static void say_scale(struct text *s, const struct claim *c)
 {
 	if (!*c->phi)
 		return;
-	say(s, "; their phi %s is on another scale than ours: %s", c->phi,
-	    *c->scale ? c->scale : "which one they do not say");
+	text_add(s, "; their phi %s is on another scale than ours: %s", c->phi,
+		 *c->scale ? c->scale : "which one they do not say");
 }
 
-static void say_they_suspect(struct sentence *s, const struct check_ours *o, const struct claim *c,
+static void say_they_suspect(struct text *s, const struct check_ours *o, const struct claim *c,
 			     const char *called)
 {
 	say_theirs(s, c, called);
-	say(s, ", but the wire is on time: ");
+	text_add(s, ", but the wire is on time: ");
 	say_beat(s, o);
 	if (c->state == CLAIM_LEFT)
-		say(s, ": that program has left, but this stream of its host goes on");
+		text_add(s, ": that program has left, but this stream of its host goes on");
 	else
-		say(s, ": their observer stalls, or the peer's application does");
+		text_add(s, ": their observer stalls, or the peer's application does");
 	say_stall(s, o);
 }
 
-static void say_they_trust(struct sentence *s, const struct check_ours *o, const struct claim *c,
+static void say_they_trust(struct text *s, const struct check_ours *o, const struct claim *c,
 			   const char *called)
 {
 	say_theirs(s, c, called);
-	say(s, ", but the wire is silent: ");
+	text_add(s, ", but the wire is silent: ");
 	say_silence(s, o);
 	if (o->state == PEER_LEFT)
-		say(s, ": they have not noticed, or speak of another program of its host");
+		text_add(s, ": they have not noticed, or speak of another program of its host");
 	else if (o->audible)
-		say(s,
-		    ": but %s, of the same host, is on time, so it is this stream that is dead and not the "
-		    "host",
-		    o->audible);
+		text_add(s,
+			 ": but %s, of the same host, is on time, so it is this stream that is dead and not "
+			 "the "
+			 "host",
+			 o->audible);
 	else
-		say(s, ": their liveness is relayed or cached, or this path is dead");
+		text_add(s, ": their liveness is relayed or cached, or this path is dead");
 }
 
 void check_explain(const struct check_ours *o, const struct claim *c, const char *called, char *text,
 		   size_t size)
 {
-	struct sentence s = {text, size};
+	struct text s = {text, size};
 
 	*text = '\0';
 	switch (check_decide(o, c)) {
 	case CHECK_unknown_to_us:
 		say_theirs(&s, c, called);
-		say(&s, c->itself ? ": it is the node that was asked"
-				  : ": no peer here has that name, host label or address");
+		text_add(&s, c->itself ? ": it is the node that was asked"
+				       : ": no peer here has that name, host label or address");
 		break;
 	case CHECK_unknown_to_them:
-		say(&s, "%s does not name it; here: ", called);
+		text_add(&s, "%s does not name it; here: ", called);
 		if (o->doubt == DOUBT_NONE)
 			say_silence(&s, o);
 		else
@@ -161,12 +149,12 @@ void check_explain(const struct check_ours *o, const struct claim *c, const char
 		break;
 	case CHECK_agree_up:
 		say_beat(&s, o);
-		say(&s, "; ");
+		text_add(&s, "; ");
 		say_theirs(&s, c, called);
 		break;
 	case CHECK_agree_down:
 		say_silence(&s, o);
-		say(&s, "; ");
+		text_add(&s, "; ");
 		say_theirs(&s, c, called);
 		break;
 	case CHECK_they_suspect:
@@ -177,7 +165,7 @@ void check_explain(const struct check_ours *o, const struct claim *c, const char
 		break;
 	default:
 		say_theirs(&s, c, called);
-		say(&s, "; ");
+		text_add(&s, "; ");
 		if (o->doubt != DOUBT_NONE)
 			say_doubt(&s, o);
 		else

@@ -1,30 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* A peer's silence in sentences. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cmd/peer_explain.h"
 #include "io/format.h"
+#include "io/text.h"
 #include "io/utf8.h"
 
 #define LINE 78 /* columns */
-
-struct words {
-	char *text;
-	size_t size;
-};
-
-/* As far as there is room. */
-__attribute__((format(printf, 2, 3))) static void say(struct words *w, const char *format, ...)
-{
-	size_t length = strlen(w->text);
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(w->text + length, w->size - length, format, args);
-	va_end(args);
-}
 
 /* What `kphi peer show` gives as the reason, save for what is said here in another place. */
 static void plain_reason(const struct view *v, char text[VIEW_REASON])
@@ -47,17 +31,18 @@ static uint64_t rhythm_ns(const struct kphi_window *w)
 	return w->n >= 2 ? window_mean_ns(w) : w->interval_ns;
 }
 
-static void say_silence(struct words *w, const struct view *v)
+static void say_silence(struct text *w, const struct view *v)
 {
 	char silence[FORMAT_SIZE], rhythm[FORMAT_SIZE];
 
-	say(w, "%s has been silent for %s", v->peer.name, format_duration(v->opinion.silence_ns, silence));
+	text_add(w, "%s has been silent for %s", v->peer.name,
+		 format_duration(v->opinion.silence_ns, silence));
 	if (v->discount_ns)
-		say(w, " (not counting %s in which this host itself stalled)",
-		    format_duration(v->discount_ns, rhythm));
+		text_add(w, " (not counting %s in which this host itself stalled)",
+			 format_duration(v->discount_ns, rhythm));
 	if (rhythm_ns(&v->record.window))
-		say(w, "; it beats every %s", format_duration(rhythm_ns(&v->record.window), rhythm));
-	say(w, ". ");
+		text_add(w, "; it beats every %s", format_duration(rhythm_ns(&v->record.window), rhythm));
+	text_add(w, ". ");
 }
 
 static const char *how_unusual(q32_t phi)
@@ -67,18 +52,18 @@ static const char *how_unusual(q32_t phi)
 	return phi < 3 * Q32_ONE ? "late, as happens now and then" : "rare for a peer that lives";
 }
 
-static void say_phi(struct words *w, const struct view *v)
+static void say_phi(struct text *w, const struct view *v)
 {
 	uint64_t pause_ns = effective_pause_ns(&v->record.window, &v->peer);
 	char text[FORMAT_SIZE];
 
-	say(w, "Under its model (%s", model_name(v->peer.model));
+	text_add(w, "Under its model (%s", model_name(v->peer.model));
 	if (pause_ns)
-		say(w, ", pause %s", format_duration(pause_ns, text));
-	say(w, ") that is phi %s", format_q32(v->opinion.phi, 1, text));
+		text_add(w, ", pause %s", format_duration(pause_ns, text));
+	text_add(w, ") that is phi %s", format_q32(v->opinion.phi, 1, text));
 }
 
-static void say_judgement(struct words *w, const struct explain *x)
+static void say_judgement(struct text *w, const struct explain *x)
 {
 	const struct view *v = &x->view;
 	struct threshold suspect;
@@ -87,87 +72,90 @@ static void say_judgement(struct words *w, const struct explain *x)
 
 	say_phi(w, v);
 	if (v->opinion.state != PEER_SUSPECT) {
-		say(w, ": %s. It ", how_unusual(v->opinion.phi));
+		text_add(w, ": %s. It ", how_unusual(v->opinion.phi));
 		if (v->opinion.suspect_in_ns == UINT64_MAX)
-			say(w, "would never be suspected at phi 8.");
+			text_add(w, "would never be suspected at phi 8.");
 		else
-			say(w, "would be suspected at phi 8 in %s, if nothing arrives.",
-			    format_duration(v->opinion.suspect_in_ns, text));
+			text_add(w, "would be suspected at phi 8 in %s, if nothing arrives.",
+				 format_duration(v->opinion.suspect_in_ns, text));
 		return;
 	}
 	threshold_prepare(&suspect, POLICY_SUSPECT);
 	estimate_from_window(&e, &v->record.window, &v->peer, x->ring.entry);
-	say(w, ". Phi 8, where it %s suspected, was reached %s ago.", v->grace.until_ns ? "would be" : "is",
-	    format_duration(v->opinion.silence_ns - estimate_silence_at(&e, &suspect), text));
+	text_add(w, ". Phi 8, where it %s suspected, was reached %s ago.",
+		 v->grace.until_ns ? "would be" : "is",
+		 format_duration(v->opinion.silence_ns - estimate_silence_at(&e, &suspect), text));
 }
 
 /* What else one should know before acting on it. */
-static void say_circumstances(struct words *w, const struct view *v)
+static void say_circumstances(struct text *w, const struct view *v)
 {
 	char rest[FORMAT_SIZE], stall[FORMAT_SIZE];
 
 	if (v->record.window.n < 2)
-		say(w,
-		    " Fewer than two of its intervals were heard, so until then it is judged by the "
-		    "interval that was %s, with a quarter of it for the standard deviation.",
-		    v->peer.interval_ns ? "configured" : "announced");
+		text_add(w,
+			 " Fewer than two of its intervals were heard, so until then it is judged by the "
+			 "interval that was %s, with a quarter of it for the standard deviation.",
+			 v->peer.interval_ns ? "configured" : "announced");
 	if (v->opinion.reason == REASON_DEGRADED)
-		say(w, " Its beats say that its own health check fails.");
+		text_add(w, " Its beats say that its own health check fails.");
 	if (v->grace.until_ns)
-		say(w, " But this host itself stalled for %s: there is no verdict on it for another %s.",
-		    format_duration(v->grace.stall_ns, stall),
-		    format_duration(v->grace.until_ns - v->now_ns, rest));
+		text_add(w, " But this host itself stalled for %s: there is no verdict on it for another %s.",
+			 format_duration(v->grace.stall_ns, stall),
+			 format_duration(v->grace.until_ns - v->now_ns, rest));
 }
 
-static void say_muted(struct words *w, const struct view *v)
+static void say_muted(struct text *w, const struct view *v)
 {
 	char rest[FORMAT_SIZE];
 
 	if (!v->muted)
 		return;
-	say(w, " It is muted for another %s", format_duration(v->peer.mute_until_ns - v->now_ns, rest));
+	text_add(w, " It is muted for another %s", format_duration(v->peer.mute_until_ns - v->now_ns, rest));
 	if (*v->peer.mute_reason)
-		say(w, " (%s)", v->peer.mute_reason);
-	say(w, ": whatever is said here, nobody is to act on it.");
+		text_add(w, " (%s)", v->peer.mute_reason);
+	text_add(w, ": whatever is said here, nobody is to act on it.");
 }
 
 void explain_summary(const struct explain *x, char *text, size_t size)
 {
 	const struct view *v = &x->view;
 	const char *name = v->peer.name;
-	struct words w = {text, size};
+	struct text w = {text, size};
 	char reason[VIEW_REASON];
 
 	*text = '\0';
 	plain_reason(v, reason);
 	switch (v->opinion.state) {
 	case PEER_WAITING:
-		say(&w, "%s is waiting: %s. There is no silence to judge before its %s beat.", name, reason,
-		    v->opinion.reason == REASON_NO_BEAT ? "first" : "next");
+		text_add(&w, "%s is waiting: %s. There is no silence to judge before its %s beat.", name,
+			 reason, v->opinion.reason == REASON_NO_BEAT ? "first" : "next");
 		break;
 	case PEER_LEARNING:
 		say_silence(&w, v);
-		say(&w,
-		    "No model judges it yet: its interval is not known, and %u of the %d intervals it is "
-		    "learned from were heard.",
-		    v->record.window.n, KPHI_LEARN_RUN);
+		text_add(
+			&w,
+			"No model judges it yet: its interval is not known, and %u of the %d intervals it is "
+			"learned from were heard.",
+			v->record.window.n, KPHI_LEARN_RUN);
 		break;
 	case PEER_LEFT:
-		say(&w, "%s is not expected to beat: %s. No silence is judged after a goodbye.", name,
-		    reason);
+		text_add(&w, "%s is not expected to beat: %s. No silence is judged after a goodbye.", name,
+			 reason);
 		break;
 	case PEER_DOWN:
-		say(&w,
-		    "%s is down: %s. That is a message and no judgement of its silence; a beat of a higher "
-		    "epoch ends it.",
-		    name, reason);
+		text_add(&w,
+			 "%s is down: %s. That is a message and no judgement of its silence; a beat of a "
+			 "higher "
+			 "epoch ends it.",
+			 name, reason);
 		break;
 	default:
 		say_silence(&w, v);
 		say_judgement(&w, x);
 		say_circumstances(&w, v);
 		if (*reason && (v->is_rule || v->opinion.reason == REASON_STALE))
-			say(&w, " Besides: %s.", reason);
+			text_add(&w, " Besides: %s.", reason);
 	}
 	say_muted(&w, v);
 }

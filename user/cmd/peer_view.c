@@ -3,15 +3,16 @@
 
 #include <inttypes.h>
 #include <kphi/record.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cmd/peer_bfd.h"
 #include "core/silence.h"
 #include "io/format.h"
+#include "io/text.h"
 
 #define PROTOCOL_VRRP 112 /* RFC 5798 */
+#define BETWEEN       "; " /* two sentences */
 #define RESTARTS_MANY 8 /* that no speaker would do in half of its packets */
 
 /* NULL: the model does not ask for it, or it cannot be had. */
@@ -89,42 +90,22 @@ bool view_is_suspect(const struct view *v)
 	return (suspect || v->opinion.state == PEER_DOWN) && !v->muted;
 }
 
-/* Sentences one after the other, as far as there is room. */
-struct sentences {
-	char *text;
-	size_t size;
-};
-
-__attribute__((format(printf, 2, 3))) static void say(struct sentences *s, const char *format, ...)
-{
-	size_t length = strlen(s->text);
-	va_list args;
-
-	if (length)
-		length += (size_t)snprintf(s->text + length, s->size - length, "; ");
-	if (length >= s->size)
-		return;
-	va_start(args, format);
-	vsnprintf(s->text + length, s->size - length, format, args);
-	va_end(args);
-}
-
 static const char *since(const struct view *v, char text[FORMAT_SIZE])
 {
 	return format_duration(v->now_ns > v->record.since_ns ? v->now_ns - v->record.since_ns : 0, text);
 }
 
-static void explain_waiting(const struct view *v, struct sentences *s)
+static void explain_waiting(const struct view *v, struct text *s)
 {
 	char ago[FORMAT_SIZE];
 
-	say(s, "no beat yet, for %s", since(v, ago));
+	text_join(s, BETWEEN, "no beat yet, for %s", since(v, ago));
 	/* Only a restored peer refuses anything before it was heard. */
 	if (v->record.stale_ns)
-		say(s,
-		    "messages of an epoch before the saved one (%" PRIu64
-		    ") arrive: `kphi peer reset` accepts them",
-		    v->record.epoch);
+		text_join(s, BETWEEN,
+			  "messages of an epoch before the saved one (%" PRIu64
+			  ") arrive: `kphi peer reset` accepts them",
+			  v->record.epoch);
 }
 
 /* A BFD session's end is told by bfd_explain(). */
@@ -135,38 +116,41 @@ static const char *goodbye(const struct view *v)
 }
 
 /* A forged goodbye of a high sequence makes a peer that lives look like this, and nobody would miss it. */
-static void explain_left(const struct view *v, struct sentences *s)
+static void explain_left(const struct view *v, struct text *s)
 {
 	bool believed = v->opinion.state == PEER_LEFT;
 	char ago[FORMAT_SIZE];
 
 	if (!view_bfd(v))
-		say(s, "%s %s ago%s", goodbye(v), since(v, ago),
-		    believed ? "" : ", which is believed for an hour only");
+		text_join(s, BETWEEN, "%s %s ago%s", goodbye(v), since(v, ago),
+			  believed ? "" : ", which is believed for an hour only");
 	else if (!believed && view_bfd(v)->state == KPHI_BFD_ADMIN_DOWN)
-		say(s, "a goodbye is believed for an hour only");
+		text_join(s, BETWEEN, "a goodbye is believed for an hour only");
 	if (v->record.stale_ns <= v->record.last_ns)
 		return;
 	if (v->is_rule)
-		say(s, "but packets arrive whose sequence numbers do not follow its last one");
+		text_join(s, BETWEEN, "but packets arrive whose sequence numbers do not follow its last one");
 	else
-		say(s, "but messages of an older epoch or sequence arrive: `kphi peer reset` accepts them");
+		text_join(
+			s, BETWEEN,
+			"but messages of an older epoch or sequence arrive: `kphi peer reset` accepts them");
 }
 
-static void explain_stale(const struct view *v, struct sentences *s)
+static void explain_stale(const struct view *v, struct text *s)
 {
 	if (v->is_rule)
-		say(s, "silent, but packets arrive whose sequence numbers do not follow its last one: is "
-		       "that field of the rule the right one?");
+		text_join(s, BETWEEN,
+			  "silent, but packets arrive whose sequence numbers do not follow its last one: is "
+			  "that field of the rule the right one?");
 	else
-		say(s,
-		    "silent, but messages of an older epoch or sequence arrive (current epoch %" PRIu64
-		    "): `kphi peer reset` accepts them",
-		    v->record.epoch);
+		text_join(s, BETWEEN,
+			  "silent, but messages of an older epoch or sequence arrive (current epoch %" PRIu64
+			  "): `kphi peer reset` accepts them",
+			  v->record.epoch);
 }
 
 /* Why policy_judge() came to its opinion. */
-static void explain_opinion(const struct view *v, struct sentences *s)
+static void explain_opinion(const struct view *v, struct text *s)
 {
 	char text[FORMAT_SIZE];
 
@@ -181,65 +165,71 @@ static void explain_opinion(const struct view *v, struct sentences *s)
 		explain_left(v, s);
 		break;
 	case REASON_LEARNING:
-		say(s, "learning its interval: %u of %d heard", v->record.window.n, KPHI_LEARN_RUN);
+		text_join(s, BETWEEN, "learning its interval: %u of %d heard", v->record.window.n,
+			  KPHI_LEARN_RUN);
 		break;
 	case REASON_SEED:
-		say(s, "judged by %s interval until two were heard",
-		    view_bfd(v) ? "the announced" : "its configured");
+		text_join(s, BETWEEN, "judged by %s interval until two were heard",
+			  view_bfd(v) ? "the announced" : "its configured");
 		break;
 	case REASON_DEGRADED:
-		say(s, "degraded: its own health check fails");
+		text_join(s, BETWEEN, "degraded: its own health check fails");
 		break;
 	case REASON_SILENT:
-		say(s, "silent for %s: phi has reached 8", format_duration(v->opinion.silence_ns, text));
+		text_join(s, BETWEEN, "silent for %s: phi has reached 8",
+			  format_duration(v->opinion.silence_ns, text));
 		break;
 	case REASON_STALE:
 		explain_stale(v, s);
 		break;
 	case REASON_DOWN:
-		say(s, "its own watcher declared it down %s ago", since(v, text));
+		text_join(s, BETWEEN, "its own watcher declared it down %s ago", since(v, text));
 		break;
 	}
 }
 
 /* What the packets of a rule say besides. */
-static void explain_rule(const struct view *v, struct sentences *s)
+static void explain_rule(const struct view *v, struct text *s)
 {
 	const struct kphi_record *r = &v->record;
 	const uint8_t *speaker = view_speaker(v);
 	char address[ADDRESS_SIZE];
 
 	if (view_bfd(v) && r->restarts >= RESTARTS_MANY && r->restarts > r->beats / 2)
-		say(s,
-		    "its discriminator changes all the time: if its source has several sessions, give each "
-		    "a peer with `discriminator`");
+		text_join(s, BETWEEN,
+			  "its discriminator changes all the time: if its source has several sessions, give "
+			  "each "
+			  "a peer with `discriminator`");
 	if (r->resync && v->rule.sequence_bits)
-		say(s, "its sequence numbers have jumped: the next one decides whether it began anew");
+		text_join(s, BETWEEN,
+			  "its sequence numbers have jumped: the next one decides whether it began anew");
 	if (speaker)
-		say(s, v->opinion.state == PEER_UP ? "%s speaks" : "%s spoke last",
-		    format_address(speaker, address));
+		text_join(s, BETWEEN, v->opinion.state == PEER_UP ? "%s speaks" : "%s spoke last",
+			  format_address(speaker, address));
 }
 
 void view_explain(const struct view *v, char *text, size_t size)
 {
-	struct sentences s = {text, size};
+	struct text s = {text, size};
 	char stall[FORMAT_SIZE], rest[FORMAT_SIZE], bfd[128];
 
 	*text = '\0';
 	if (v->muted)
-		say(&s, "muted for another %s%s%s", format_duration(v->peer.mute_until_ns - v->now_ns, rest),
-		    *v->peer.mute_reason ? ": " : "", v->peer.mute_reason);
+		text_join(&s, BETWEEN, "muted for another %s%s%s",
+			  format_duration(v->peer.mute_until_ns - v->now_ns, rest),
+			  *v->peer.mute_reason ? ": " : "", v->peer.mute_reason);
 	bfd_explain(v, bfd, sizeof(bfd));
 	if (*bfd)
-		say(&s, "%s", bfd);
+		text_join(&s, BETWEEN, "%s", bfd);
 	explain_opinion(v, &s);
 	if (v->is_rule)
 		explain_rule(v, &s);
 	if (is_held(v))
-		say(&s, "held for another %s: this host stalled %s",
-		    format_duration(v->grace.until_ns - v->now_ns, rest),
-		    format_duration(v->grace.stall_ns, stall));
+		text_join(&s, BETWEEN, "held for another %s: this host stalled %s",
+			  format_duration(v->grace.until_ns - v->now_ns, rest),
+			  format_duration(v->grace.stall_ns, stall));
 	/* What is shorter than its least deviation changes nothing that one could see. */
 	if (v->discount_ns && v->discount_ns >= kphi_min_std(&v->record.window, &v->peer))
-		say(&s, "not counted: this host stalled %s", format_duration(v->discount_ns, stall));
+		text_join(&s, BETWEEN, "not counted: this host stalled %s",
+			  format_duration(v->discount_ns, stall));
 }

@@ -7,17 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "io/text.h"
 #include "kernel/attach.h"
 
 void apply_note(struct apply *a, const char *format, ...)
 {
-	size_t length = strlen(a->notes);
+	struct text notes = {a->notes, sizeof(a->notes)};
 	va_list ap;
 
-	if (length && length + 2 < sizeof(a->notes))
-		length += (size_t)snprintf(a->notes + length, sizeof(a->notes) - length, "; ");
 	va_start(ap, format);
-	vsnprintf(a->notes + length, sizeof(a->notes) - length, format, ap);
+	text_vjoin(&notes, "; ", format, ap);
 	va_end(ap);
 }
 
