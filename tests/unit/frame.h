@@ -10,23 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../bpf/identify.h"
-
-KPHI_INLINE uint64_t frame_length(const struct frame *f)
-{
-	return *(const uint64_t *)f->context;
-}
-
-/* What is beyond the first buffer is not there at all. */
-KPHI_INLINE long frame_copy(const struct frame *f, uint32_t offset, void *to, uint32_t size)
-{
-	const char *from = (char *)f->data + offset;
-
-	if (offset > (char *)f->end - (char *)f->data || size > (char *)f->end - from)
-		return -1;
-	memcpy(to, from, size);
-	return 0;
-}
+#include "../../bpf/host.h"
 
 /* A rule as it stands in the maps. */
 struct frame_rule {

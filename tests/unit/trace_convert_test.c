@@ -72,20 +72,7 @@ static const struct sink_kind remember = {got_begin, got_peer, got_arrival, NULL
 static int run(struct flow *f, enum trace_format from)
 {
 	f->kind = &remember;
-	switch (from) {
-	case FORMAT_PCAP:
-		return flow_from_capture(f);
-	case FORMAT_CSV:
-		return flow_from_csv(f);
-	case FORMAT_GAPS_US:
-		return flow_from_gaps(f, "us");
-	case FORMAT_GAPS_MS:
-		return flow_from_gaps(f, "ms");
-	case FORMAT_CASSANDRA:
-		return flow_from_cassandra(f);
-	default:
-		return flow_from_trace(f);
-	}
+	return flow_source(f, from);
 }
 
 /* Reads the bytes as if they were a file. */

@@ -18,11 +18,7 @@ struct add {
 	char host[KPHI_NAME_SIZE];
 };
 
-#define WORD(keyword, kind, placeholder, text)                                                               \
-	{                                                                                                    \
-		keyword, OPT_STRING, offsetof(struct add, rule.word[kind]), OPT_NO_HAS,                      \
-			.value = (placeholder), .help = (text)                                               \
-	}
+#define WORD(...) RULE_OPTION(add, __VA_ARGS__)
 
 const struct option_spec peer_add_specs[] = {
 	{"id", OPT_UUID, offsetof(struct add, id), offsetof(struct add, has_id),

@@ -40,8 +40,8 @@ const struct sweep_point *calibrate_point(const struct sweep_curve *c, const str
 bool calibrate_pause(const struct calibration *c, const struct sweep_curve *curve, uint32_t *permille);
 bool calibrate_min_std(const struct calibration *c, const struct sweep_curve *curve, uint32_t *permille);
 
-/* The lines to paste; "" if no target is met. */
-void calibrate_write_yaml(FILE *to, const struct calibration *c);
+/* The lines to paste, to be freed; "" if no target is met, NULL if there is no memory. */
+char *calibrate_yaml(const struct calibration *c);
 
 /* The document of standard output. Returns an enum kphi_exit. */
 int calibrate_report(const struct kphi_cli *cli, const struct calibration *c);

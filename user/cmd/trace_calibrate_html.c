@@ -213,14 +213,8 @@ static void say_trace(struct out *o, const struct calibration *c)
 
 static void say_yaml(struct out *o, const struct calibration *c)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *memory = open_memstream(&text, &size);
+	char *text = calibrate_yaml(c);
 
-	if (memory) {
-		calibrate_write_yaml(memory, c);
-		fclose(memory);
-	}
 	out_string(o, "yaml", NULL, text);
 	free(text);
 }

@@ -241,7 +241,7 @@ static void write_peers(FILE *to, const struct calibration *c, const struct swee
 	}
 }
 
-void calibrate_write_yaml(FILE *to, const struct calibration *c)
+static void write_yaml(FILE *to, const struct calibration *c)
 {
 	const struct sweep_curve *curve = &c->curves[c->best];
 	char threshold[FORMAT_SIZE];
@@ -265,16 +265,23 @@ void calibrate_write_yaml(FILE *to, const struct calibration *c)
 	}
 }
 
-static void say_yaml(struct out *o, const struct calibration *c, enum out_mode mode)
+char *calibrate_yaml(const struct calibration *c)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *memory = open_memstream(&text, &size);
 
 	if (memory) {
-		calibrate_write_yaml(memory, c);
+		write_yaml(memory, c);
 		fclose(memory);
 	}
+	return text;
+}
+
+static void say_yaml(struct out *o, const struct calibration *c, enum out_mode mode)
+{
+	char *text = calibrate_yaml(c);
+
 	if (mode == OUT_TEXT)
 		out_text(o, "%s%s", text && *text ? "\n" : "", text ? text : "");
 	else

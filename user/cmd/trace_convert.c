@@ -16,11 +16,7 @@ struct convert {
 	struct rule_text rule;
 };
 
-#define WORD(keyword, kind, placeholder, text)                                                               \
-	{                                                                                                    \
-		keyword, OPT_STRING, offsetof(struct convert, rule.word[kind]), OPT_NO_HAS,                  \
-			.value = (placeholder), .help = (text)                                               \
-	}
+#define WORD(...) RULE_OPTION(convert, __VA_ARGS__)
 
 const struct option_spec trace_convert_specs[] = {
 	{"from", OPT_CHOICE, offsetof(struct convert, from), offsetof(struct convert, has_from),

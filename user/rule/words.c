@@ -11,38 +11,10 @@
 #define LOCAL_RX_MIN_NS 1000ULL
 #define LOCAL_RX_MAX_NS 4294967295000ULL /* BFD has 32 bits of microseconds */
 
-const struct rule_spelling rule_command_line = {
-	.name = {[RULE_PROTO] = "proto",
-		 [RULE_PROTOCOL] = "protocol",
-		 [RULE_VRID] = "vrid",
-		 [RULE_FROM] = "from",
-		 [RULE_PORT] = "port",
-		 [RULE_DISCRIMINATOR] = "discriminator",
-		 [RULE_MATCH] = "match",
-		 [RULE_SEQUENCE] = "sequence",
-		 [RULE_LEAVE] = "leave",
-		 [RULE_LOCAL_RX] = "local-rx",
-		 [RULE_TTL] = "ttl",
-		 [RULE_VLAN] = "vlan",
-		 [RULE_DEVICE] = "dev"},
-	.abbreviates = true,
-};
+const struct rule_spelling rule_command_line = {.name = RULE_SPELLING("from", "local-rx", "dev"),
+						.abbreviates = true};
 
-const struct rule_spelling rule_yaml = {
-	.name = {[RULE_PROTO] = "proto",
-		 [RULE_PROTOCOL] = "protocol",
-		 [RULE_VRID] = "vrid",
-		 [RULE_FROM] = "from",
-		 [RULE_PORT] = "port",
-		 [RULE_DISCRIMINATOR] = "discriminator",
-		 [RULE_MATCH] = "match",
-		 [RULE_SEQUENCE] = "sequence",
-		 [RULE_LEAVE] = "leave",
-		 [RULE_LOCAL_RX] = "local_rx",
-		 [RULE_TTL] = "ttl",
-		 [RULE_VLAN] = "vlan",
-		 [RULE_DEVICE] = "device"},
-};
+const struct rule_spelling rule_yaml = {.name = RULE_SPELLING("from", "local_rx", "device")};
 
 /* What a word that a preset cannot do without stands for. */
 static const char *const meanings[RULE_WORD_KINDS] = {

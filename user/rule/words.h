@@ -17,11 +17,29 @@ struct rule_spelling {
 };
 extern const struct rule_spelling rule_command_line, rule_yaml;
 
+/* A spelling's names: three words are not the same everywhere. */
+#define RULE_SPELLING(from, local_rx, device)                                                                \
+	{                                                                                                    \
+		[RULE_PROTO] = "proto", [RULE_PROTOCOL] = "protocol", [RULE_VRID] = "vrid",                  \
+		[RULE_FROM] = (from), [RULE_PORT] = "port", [RULE_DISCRIMINATOR] = "discriminator",          \
+		[RULE_MATCH] = "match", [RULE_SEQUENCE] = "sequence", [RULE_LEAVE] = "leave",                \
+		[RULE_LOCAL_RX] = (local_rx), [RULE_TTL] = "ttl", [RULE_VLAN] = "vlan",                      \
+		[RULE_DEVICE] = (device),                                                                    \
+	}
+
 /* NULL is what was left out. */
 struct rule_text {
 	const char *word[RULE_WORD_KINDS]; /* but for RULE_MATCH: those are here */
 	const char *match[KPHI_MATCHES];
 };
+
+/* An option that takes one of these words: `into` is the command's structure, with a struct rule_text `rule`.
+ */
+#define RULE_OPTION(into, keyword, kind, placeholder, text)                                                  \
+	{                                                                                                    \
+		keyword, OPT_STRING, offsetof(struct into, rule.word[kind]), OPT_NO_HAS,                     \
+			.value = (placeholder), .help = (text)                                               \
+	}
 
 bool rule_is_written(const struct rule_text *text); /* any of it */
 

@@ -125,7 +125,7 @@ int flow_from_trace(struct flow *f)
 
 /* --- from here to there --- */
 
-static int run_source(struct flow *f, enum trace_format from)
+int flow_source(struct flow *f, enum trace_format from)
 {
 	switch (from) {
 	case FORMAT_TRACE:
@@ -204,7 +204,7 @@ int flow_run(struct flow *f, enum trace_format from, enum trace_format to)
 	if (!f->kind)
 		return flow_wrong(f, -EINVAL, f->to, "kphi does not write %s: choose pcap", format_names[to]);
 	progress_begin(&f->progress, "converting", size_of(f->from));
-	err = run_source(f, from);
+	err = flow_source(f, from);
 	progress_end(&f->progress);
 	err = err ? err : check_something(f);
 	err = err ? err : f->kind->end(f);

@@ -97,6 +97,9 @@ int flow_lost(struct flow *f, uint64_t n);
 int flow_wrong(struct flow *f, int err, const char *name, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* The source of a format, into f->kind. */
+int flow_source(struct flow *f, enum trace_format from);
+
 int flow_from_trace(struct flow *f);
 int flow_from_capture(struct flow *f);
 int flow_from_csv(struct flow *f);

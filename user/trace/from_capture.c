@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../bpf/identify.h"
+#include "../../bpf/host.h"
 #include "io/args.h"
 #include "io/format.h"
 #include "trace/input.h"
@@ -22,22 +22,6 @@
 #define NS_PER_SECOND 1000000000ULL
 #define ROOM          (256U << 10) /* longer frames are not looked at beyond */
 #define VRID          0xffULL /* of the first two bytes: the virtual router's number */
-
-KPHI_INLINE uint64_t frame_length(const struct frame *f)
-{
-	return *(const uint64_t *)f->context;
-}
-
-/* What the capture has cut off is not there. */
-KPHI_INLINE long frame_copy(const struct frame *f, uint32_t offset, void *to, uint32_t size)
-{
-	const char *from = (char *)f->data + offset;
-
-	if (offset > (char *)f->end - (char *)f->data || size > (char *)f->end - from)
-		return -1;
-	memcpy(to, from, size);
-	return 0;
-}
 
 /* One kind of packets that are beats, and what sets apart those of one peer from those of another. */
 struct kind {
@@ -63,22 +47,9 @@ struct capture {
 
 /* --- which packets --- */
 
-static const struct rule_spelling spelling = {
-	.name = {[RULE_PROTO] = "proto",
-		 [RULE_PROTOCOL] = "protocol",
-		 [RULE_VRID] = "vrid",
-		 [RULE_FROM] = "source",
-		 [RULE_PORT] = "port",
-		 [RULE_DISCRIMINATOR] = "discriminator",
-		 [RULE_MATCH] = "match",
-		 [RULE_SEQUENCE] = "sequence",
-		 [RULE_LEAVE] = "leave",
-		 [RULE_LOCAL_RX] = "local-rx",
-		 [RULE_TTL] = "ttl",
-		 [RULE_VLAN] = "vlan",
-		 [RULE_DEVICE] = "dev"},
-	.abbreviates = true,
-};
+/* `from` is the format here. */
+static const struct rule_spelling spelling = {.name = RULE_SPELLING("source", "local-rx", "dev"),
+					      .abbreviates = true};
 
 /* One of the protocols that kphi knows, on one of its ports, whoever sends it. */
 static void add_known(struct capture *c, enum preset_number number, uint16_t port, uint8_t min_ttl)
