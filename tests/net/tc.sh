@@ -75,6 +75,8 @@ upgraded() {
 # A device without native XDP: the next rung, and never quietly.
 macvlan() {
 	in_ns b ip link add mv0 link eth0 type macvlan mode bridge
+	# Or eth0 answers for mv0's address, too, and whose answer comes last decides where the beats go.
+	in_ns b sh -c 'echo 1 > /proc/sys/net/ipv4/conf/all/arp_ignore'
 	addr_add b mv0 10.0.4.2/24
 	addr_add a eth0 10.0.4.1/24
 	meet eth0 10.0.4.2
