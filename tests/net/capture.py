@@ -6,30 +6,16 @@ pcap with nanoseconds) and prints JSON: how many, the mean of both in ns, and th
 between two that belong together.
 """
 import json
-import struct
 import sys
 
-MAGIC_NANOSECONDS = 0xA1B23C4D
-
-
-def stamps(path):
-    with open(path, "rb") as file:
-        data = file.read()
-    order = "<" if struct.unpack("<I", data[:4])[0] == MAGIC_NANOSECONDS else ">"
-    if struct.unpack(order + "I", data[:4])[0] != MAGIC_NANOSECONDS:
-        sys.exit(f"{path}: not a capture with nanoseconds")
-    at = 24
-    while at + 16 <= len(data):
-        seconds, nanoseconds, captured, _ = struct.unpack(order + "IIII", data[at:at + 16])
-        yield seconds * 10**9 + nanoseconds
-        at += 16 + captured
+from packets import captured
 
 
 def distance(place):
     return sum(abs(a - b) for a, b in zip(heard, seen[place:]))
 
 
-times = list(stamps(sys.argv[1]))
+times = [stamp for stamp, _ in captured(sys.argv[1])]
 seen = [b - a for a, b in zip(times, times[1:])]
 with open(sys.argv[2]) as file:
     heard = json.load(file)["intervals_ns"]

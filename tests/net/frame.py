@@ -13,37 +13,16 @@ import sys
 import time
 import uuid
 
+from packets import HOPS, UDP, datagram, packet
+
 PORT = 7441
 ETHERNET = bytes.fromhex("ffffffffffff" "020000000001")
-UDP, HOPS = 17, 64
-
-
-def checksum(data):
-    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return ~total & 0xFFFF
 
 
 def heartbeat(node, epoch, sequence):
     head = struct.pack("!4sBBHHHI", b"KPHI", 1, 1, 0, 88, 0, 0)
     body = struct.pack("!QQQffQQQ", epoch, sequence, int(time.time() * 1000), 0.25, 0.75, 0, 0, 0)
     return head + node + body
-
-
-def datagram(source, target, port, payload):
-    udp = struct.pack("!HHHH", port, port, 8 + len(payload), 0)
-    pseudo = source.packed + target.packed + struct.pack("!HH", len(udp) + len(payload), UDP)
-    padded = udp + payload + bytes(len(payload) % 2)
-    return udp[:6] + struct.pack("!H", checksum(pseudo + padded)) + payload
-
-
-def packet(source, target, protocol, hops, payload):
-    if source.version == 6:
-        return struct.pack("!IHBB", 6 << 28, len(payload), protocol, hops) + source.packed + target.packed + payload
-    length = 20 + len(payload)
-    ip = struct.pack("!BBHHHBBH", 0x45, 0, length, 0, 0, hops, protocol, 0) + source.packed + target.packed
-    return ip[:10] + struct.pack("!H", checksum(ip)) + ip[12:] + payload
 
 
 def tag(text):

@@ -25,6 +25,7 @@ export LC_ALL=C
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 KPHI=${KPHI:-$ROOT/build/kphi}
 export TOOLS=$ROOT/build/tools # for the tests
+export PYTHONPATH=$ROOT/tests/net PYTHONDONTWRITEBYTECODE=1 # packets.py
 WORK=$(mktemp -d)
 
 tests_run=0

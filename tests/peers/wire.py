@@ -18,24 +18,12 @@ import math
 import struct
 import sys
 
-MAGIC_NANOSECONDS = 0xA1B23C4D
+from packets import captured
+
 TAIL, SKIPPED_AT_ONCE = 8, 100
 PING_BYTES, PING_NUMBER = 26, 23
 BFD_BYTES = 24
 UP = 3
-
-
-def packets(path):
-    with open(path, "rb") as file:
-        data = file.read()
-    order = "<" if struct.unpack("<I", data[:4])[0] == MAGIC_NANOSECONDS else ">"
-    if struct.unpack(order + "I", data[:4])[0] != MAGIC_NANOSECONDS:
-        sys.exit(f"{path}: not a capture with nanoseconds")
-    at = 24
-    while at + 16 <= len(data):
-        seconds, nanoseconds, captured, _ = struct.unpack(order + "IIII", data[at:at + 16])
-        at += 16 + captured
-        yield seconds * 10**9 + nanoseconds, data[at - captured:at]
 
 
 def bfd(frame):
@@ -65,7 +53,7 @@ def option(name, default):
 
 
 begin, end = option("from", 0), option("until", 2**63)
-all_of_it = list(packets(sys.argv[1]))
+all_of_it = list(captured(sys.argv[1]))
 heard = [(stamp, bfd(frame)) for stamp, frame in all_of_it if begin <= stamp <= end]
 gaps = [b[0] - a[0] for a, b in zip(heard, heard[1:])]
 mean = sum(gaps) / len(gaps) if gaps else 0

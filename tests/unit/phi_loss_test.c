@@ -14,15 +14,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/phi_loss.h"
 #include "phi_random.h"
+#include "vectors.h"
 
-#define VECTORS   "tests/unit/data/loss_vectors.txt" /* phi-vectors loss 20240229 400 */
-#define GENERATOR "build/tools/phi-vectors"
-#define MS        1000000ULL
-#define Q32(x)    ((q32_t)((x) * (double)Q32_ONE))
+#define VECTORS "tests/unit/data/loss_vectors.txt" /* phi-vectors loss 20240229 400 */
+#define MS      1000000ULL
+#define Q32(x)  ((q32_t)((x) * (double)Q32_ONE))
 
 /* --- values
  * ---------------------------------------------------------------------------------------------------- */
@@ -94,25 +93,14 @@ static void check_vectors(FILE *vectors)
 
 static void committed_vectors_are_met(void **state)
 {
-	FILE *vectors = fopen(VECTORS, "r");
-
 	(void)state;
-	check_vectors(vectors);
-	fclose(vectors);
+	vectors_committed(VECTORS, check_vectors);
 }
 
-/* Numbers nobody has seen before, so that nothing can have been fitted to them. */
 static void fresh_vectors_are_met(void **state)
 {
-	FILE *vectors;
-
 	(void)state;
-	if (access(GENERATOR, X_OK))
-		skip();
-	/* NOLINTNEXTLINE(cert-env33-c): a constant command */
-	vectors = popen(GENERATOR " loss $(od -An -N6 -tu8 /dev/urandom) 400", "r");
-	check_vectors(vectors);
-	assert_int_equal(pclose(vectors), 0);
+	vectors_fresh("loss", 400, check_vectors);
 }
 
 /* --- limits

@@ -15,17 +15,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/fixed.h"
 #include "core/phi.h"
 #include "core/phi_table.h"
 #include "phi_facts.h"
 #include "phi_random.h"
+#include "vectors.h"
 
-#define VECTORS   "tests/unit/data/phi_vectors.txt" /* phi-vectors vectors 20240229 700 */
-#define GENERATOR "build/tools/phi-vectors"
-#define COUNT(a)  (sizeof(a) / sizeof((a)[0]))
+#define VECTORS  "tests/unit/data/phi_vectors.txt" /* phi-vectors vectors 20240229 700 */
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 typedef q32_t phi_fn(int64_t z40);
 
@@ -103,25 +102,14 @@ static void check_vectors(FILE *vectors)
 
 static void committed_vectors_are_met(void **state)
 {
-	FILE *vectors = fopen(VECTORS, "r");
-
 	(void)state;
-	check_vectors(vectors);
-	fclose(vectors);
+	vectors_committed(VECTORS, check_vectors);
 }
 
-/* Numbers nobody has seen before, so that nothing can have been fitted to them. */
 static void fresh_vectors_are_met(void **state)
 {
-	FILE *vectors;
-
 	(void)state;
-	if (access(GENERATOR, X_OK))
-		skip();
-	/* NOLINTNEXTLINE(cert-env33-c): a constant command */
-	vectors = popen(GENERATOR " vectors $(od -An -N6 -tu8 /dev/urandom) 5000", "r");
-	check_vectors(vectors);
-	assert_int_equal(pclose(vectors), 0);
+	vectors_fresh("vectors", 5000, check_vectors);
 }
 
 static void the_table_is_what_mpfr_prints(void **state)
