@@ -13,10 +13,13 @@ ns_add b
 veth_pair a eth0 10.0.0.1/24 relay left -
 veth_pair relay right - b eth0 10.0.0.2/24
 
+# On one CPU: whoever is moved to another in the middle of a flood overtakes itself in the cable's queues.
+ONE_CPU=(taskset -c 0)
+
 # cable WORD...: relays with these impairments from now on
 cable() {
 	! running cable || stop cable
-	start cable in_ns relay "$TOOLS/impair" left left right right "$@"
+	start cable in_ns relay "${ONE_CPU[@]}" "$TOOLS/impair" left left right right "$@"
 	eventually 5 grep -q relaying "$(log_of cable)"
 }
 
@@ -37,7 +40,7 @@ traffic() {
 
 	start receiver in_ns b "${WIRE[@]}" receive "$address" "$port"
 	eventually 5 listening "$port"
-	in_ns a "${WIRE[@]}" send "$address" "$port" "$2" "$3"
+	in_ns a "${ONE_CPU[@]}" "${WIRE[@]}" send "$address" "$port" "$2" "$3"
 	stop receiver
 	cp "$(log_of receiver)" "$1"
 }
