@@ -18,7 +18,7 @@ CPPFLAGS := -D_GNU_SOURCE -Iinclude -Iuser -I$(B)/gen
 CFLAGS := -std=c11 -O2 -g -fno-strict-aliasing $(WARN)
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 BPF_CFLAGS := -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Iinclude -I/usr/include/$(MULTIARCH)
-LDLIBS := -lbpf -lelf -lz -lpcap -lmnl -ljson-c -lsystemd -lcyaml -lyaml -lm
+LDLIBS := -lbpf -lelf -lz -lpcap -lmnl -ljson-c -lsystemd -lcyaml -lyaml -lmicrohttpd -lncursesw -ltinfo -lm
 
 # core/ decides, so it has no floating point: the compiler refuses it outright where it can.
 CORE_CFLAGS := $(if $(filter x86_64 aarch64,$(shell uname -m)),-mgeneral-regs-only)
@@ -36,7 +36,8 @@ OBJECTS := $(SOURCES:%.c=$(B)/obj/%.o)
 LIBRARY := $(filter-out $(B)/obj/user/main.o,$(OBJECTS))
 BPF_SOURCES := $(wildcard bpf/*.bpf.c tools/*.d/*.bpf.c)
 SKELETONS := $(patsubst %.bpf.c,$(B)/gen/%.skel.h,$(notdir $(BPF_SOURCES)))
-GENERATED := $(SKELETONS) $(B)/gen/abi.h $(B)/gen/page.h
+PAGES := user/cmd/calibrate $(wildcard user/web/page user/web/lab)
+GENERATED := $(SKELETONS) $(B)/gen/abi.h $(patsubst %,$(B)/gen/%.html.h,$(notdir $(PAGES)))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/*_test.c))
 PROG_TESTS := $(patsubst tests/prog/%.c,$(B)/tests/prog/%,$(wildcard tests/prog/*_test.c))
 TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c)) $(B)/tools/bench
@@ -79,15 +80,22 @@ $(B)/gen/abi.h: include/kphi/counters.h include/kphi/maps.h
 	$(Q)printf '#define KPHI_ABI "%s"\n' \
 		"$$(cat $^ | $(CC) -fpreprocessed -dD -E -P - | sed 's/"[^"]*"//g' | tr -d ' \t\n' | sha256sum | cut -c1-8)" > $@
 
-# The page of `kphi trace calibrate`: its parts in one, as bytes.
-PAGE := user/cmd/calibrate
-$(B)/gen/page.h: $(PAGE).html $(PAGE).css $(PAGE).js Makefile
-	$(call say,GEN,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)echo 'static const unsigned char page_html[] = {' > $@
-	$(Q)sed -e '/@STYLE@/{r $(PAGE).css' -e 'd;}' -e '/@SCRIPT@/{r $(PAGE).js' -e 'd;}' $(PAGE).html | \
-		od -An -v -tx1 | sed 's/ \(..\)/0x\1,/g' >> $@
-	$(Q)echo '0};' >> $@
+# A page is a folder: index.html, and the styles and scripts in it and in the folder `common` beside it, in the order of
+# their names, become one file that asks nobody for anything, as bytes.
+page_parts = $(sort $(wildcard $(dir $(1))common/*.$(2))) $(sort $(wildcard $(1)/*.$(2)))
+
+define page_rule
+$(B)/gen/$(notdir $(1)).html.h: $(1)/index.html $(call page_parts,$(1),css) $(call page_parts,$(1),js) Makefile
+	$$(call say,GEN,$$@)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)cat /dev/null $(call page_parts,$(1),css) > $$@.css
+	$$(Q)cat /dev/null $(call page_parts,$(1),js) > $$@.js
+	$$(Q)echo 'static const unsigned char $(notdir $(1))_html[] = {' > $$@
+	$$(Q)sed -e '/@STYLE@/{r $$@.css' -e 'd;}' -e '/@SCRIPT@/{r $$@.js' -e 'd;}' $$< | \
+		od -An -v -tx1 | sed 's/ \(..\)/0x\1,/g' >> $$@
+	$$(Q)echo '0};' >> $$@
+endef
+$(foreach page,$(PAGES),$(eval $(call page_rule,$(page))))
 
 # --- user space: once for people, once under sanitizers for the tests -------------------------------------------------
 

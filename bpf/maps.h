@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The maps of <kphi/maps.h>, declared. Sizes that depend on the store (peers, window, CPUs) are set by the
- * loader; all that is mmapable is frozen once pinned: the kernel side still writes, nobody else can.
+ * loader; what the kernel side alone writes is frozen once pinned.
  */
 #ifndef KPHI_BPF_MAPS_H
 #define KPHI_BPF_MAPS_H
@@ -118,6 +118,14 @@ struct {
 	__type(key, uint32_t);
 	__type(value, struct kphi_verdict);
 } verdicts SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct kphi_daemon);
+} daemon SEC(".maps");
 
 /* A global, so that the port test is one load from a fixed address and no lookup. */
 struct kphi_ports ports SEC(".data.ports");

@@ -328,6 +328,18 @@ enum kphi_verdict_state {
 	KPHI_VERDICT_BLIND = 4, /* this host cannot hear the peer */
 };
 
+enum kphi_verdict_cause {
+	KPHI_BECAUSE_NOTHING = 0, /* trust, unknown */
+	KPHI_BECAUSE_SILENCE = 1, /* suspect: phi has reached the threshold */
+	KPHI_BECAUSE_NEVER_HEARD = 2, /* suspect */
+	KPHI_BECAUSE_DECLARED_DOWN = 3, /* suspect */
+	KPHI_BECAUSE_STALL = 4, /* held: this host has stalled */
+	KPHI_BECAUSE_CORRELATED = 5, /* held: too many are overdue at once */
+	KPHI_BECAUSE_CARRIER = 6, /* blind */
+	KPHI_BECAUSE_HOOK = 7, /* blind */
+	KPHI_BECAUSE_MUTE = 8, /* unknown */
+};
+
 /* What `kphi run` thinks, for other programs, BPF ones included. */
 struct kphi_verdict {
 	uint64_t version; /* odd while it is written */
@@ -338,7 +350,55 @@ struct kphi_verdict {
 	uint32_t generation;
 	uint32_t consumers; /* bit i: consumer i of the configuration suspects it */
 	uint8_t state; /* enum kphi_verdict_state */
-	uint8_t unused[15];
+	uint8_t cause; /* enum kphi_verdict_cause */
+	uint8_t reserved[2];
+	uint32_t held; /* bit i: consumer i would suspect it, but that is withheld */
+	uint32_t shadows; /* bit i: consumer i suspects it, and nobody acts on that; never in `consumers` */
+	uint32_t unused;
+};
+
+#define KPHI_CONSUMERS        32
+#define KPHI_LATENESS_BUCKETS 40
+
+/* Bucket 0 counts what is below 2 ns, bucket i from 2^i up to 2^(i+1) ns; the last one is open: from 9
+ * minutes. */
+struct kphi_histogram {
+	uint64_t bucket[KPHI_LATENESS_BUCKETS];
+	uint64_t sum_ns, worst_ns;
+};
+
+struct kphi_consumer {
+	char name[KPHI_NAME_SIZE];
+	uint64_t suspect, clear; /* thresholds: phi in Q32.32 */
+	uint64_t suspicions; /* begun, by who bears this name at this place */
+	uint8_t shadow; /* events only */
+	uint8_t reserved[7];
+};
+
+#define KPHI_EVENT_ROWS   32 /* types of events: enum event_type of user space */
+#define KPHI_EVENT_CAUSES 16 /* their causes: enum event_cause */
+
+/*
+ * What `kphi run` tells of itself; it is the only writer. What is counted goes on over its restarts, as the
+ * counters of packets do. Single words, each of which may be read at any time; only the consumers go
+ * together.
+ */
+struct kphi_daemon {
+	uint64_t version; /* odd while the consumers are written */
+	uint64_t alive_until_ns; /* later than this it has died; 0: it has ended in order, or never lived */
+	uint64_t started_ns;
+	uint32_t pid;
+	uint32_t consumers; /* entries of `consumer` */
+	uint64_t starts; /* daemons, this one included */
+	uint64_t configs, configs_refused; /* applied; not */
+	uint64_t clients; /* of the event socket, now */
+	uint64_t events_dropped; /* that a client was too slow for */
+	uint64_t commands,
+		commands_failed; /* of consumers: run; those that failed, timed out or were not run */
+	struct kphi_histogram lateness; /* of the loop against its deadlines */
+	struct kphi_histogram latency; /* of verdicts: from the crossing of the threshold to the verdict */
+	uint64_t events[KPHI_EVENT_ROWS][KPHI_EVENT_CAUSES];
+	struct kphi_consumer consumer[KPHI_CONSUMERS];
 };
 
 /* What user space asks of the control program: the data of one BPF_PROG_TEST_RUN. */
@@ -413,6 +473,9 @@ KPHI_ASSERT_OFFSET(struct kphi_record, window, 168);
 KPHI_ASSERT_SIZE(struct kphi_lock, 4);
 KPHI_ASSERT_SIZE(struct kphi_tick, 384);
 KPHI_ASSERT_SIZE(struct kphi_verdict, 64);
+KPHI_ASSERT_SIZE(struct kphi_histogram, 336);
+KPHI_ASSERT_SIZE(struct kphi_consumer, 96);
+KPHI_ASSERT_SIZE(struct kphi_daemon, 7928);
 KPHI_ASSERT_SIZE(struct kphi_hint, 8);
 KPHI_ASSERT_SIZE(struct kphi_timer, 16);
 KPHI_ASSERT_OFFSET(struct kphi_peer, mute_until_ns, 224);

@@ -7,16 +7,15 @@
 #include "check/match.h"
 #include "check/source.h"
 #include "check/verdict.h"
-#include "cmd/peer_view.h"
 #include "cmd/session.h"
 #include "kernel/devices.h"
 #include "run/event_line.h"
+#include "show/view.h"
 
 /* The store as check looks at it. */
 struct check_world {
 	struct session session;
 	struct devices *devices; /* NULL: links are root's to ask */
-	const struct kphi_verdict *verdicts; /* the daemon's; NULL: they cannot be read */
 	struct match_peer *peer;
 	uint32_t peers;
 	struct match match;

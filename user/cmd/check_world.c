@@ -1,32 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* kphi check: our side of it. Judged as `kphi peer show` does, without a daemon; what only a daemon knows is
  * added. */
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "cmd/check.h"
 #include "kernel/clock.h"
-
-static size_t verdict_bytes(const struct check_world *w)
-{
-	return w->session.store.header->peers * sizeof(struct kphi_verdict);
-}
-
-static const struct kphi_verdict *map_verdicts(const struct check_world *w)
-{
-	char path[PIN_PATH];
-	int fd = bpf_obj_get(pin_path(&w->session.pin, "verdicts", path));
-	void *at = fd < 0 ? MAP_FAILED : mmap(NULL, verdict_bytes(w), PROT_READ, MAP_SHARED, fd, 0);
-
-	if (fd >= 0)
-		close(fd);
-	return at == MAP_FAILED ? NULL : at;
-}
 
 int check_world_open(struct check_world *w, const struct kphi_cli *cli)
 {
@@ -38,7 +19,6 @@ int check_world_open(struct check_world *w, const struct kphi_cli *cli)
 	if (exit)
 		return exit;
 	threshold_prepare(&w->threshold, POLICY_SUSPECT);
-	w->verdicts = map_verdicts(w);
 	w->devices = devices_new(&w->session.pin, &ignored);
 	if (!check_world_load(w))
 		return KPHI_EXIT_OK;
@@ -51,8 +31,6 @@ void check_world_close(struct check_world *w)
 	match_end(&w->match);
 	free(w->peer);
 	devices_free(w->devices);
-	if (w->verdicts)
-		munmap((void *)(uintptr_t)w->verdicts, verdict_bytes(w));
 	session_end(&w->session);
 }
 
@@ -102,10 +80,7 @@ static bool daemon_says(const struct check_world *w, const struct view *v, enum 
 {
 	struct kphi_verdict verdict;
 
-	if (!w->verdicts)
-		return false;
-	verdict = w->verdicts[v->slot];
-	return verdict.state == state && verdict.valid_until_ns > v->now_ns &&
+	return store_verdict(&w->session.store, v->slot, v->now_ns, &verdict) && verdict.state == state &&
 	       verdict.generation == v->record.generation;
 }
 

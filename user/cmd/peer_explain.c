@@ -8,13 +8,13 @@
 #include <string.h>
 
 #include "cmd/peer.h"
-#include "cmd/peer_bfd.h"
 #include "cmd/peer_show.h"
 #include "cmd/session.h"
 #include "io/format.h"
 #include "io/parse.h"
 #include "kernel/clock.h"
 #include "run/config.h"
+#include "show/bfd.h"
 
 #define THRESHOLDS_DEFAULT "1,3,5,8,12"
 #define TRIES              100 /* a beat comes between record and ring */

@@ -3,9 +3,9 @@
 #ifndef KPHI_CMD_PEER_EXPLAIN_H
 #define KPHI_CMD_PEER_EXPLAIN_H
 
-#include "cmd/peer_view.h"
 #include "core/explain.h"
 #include "io/output.h"
+#include "show/view.h"
 
 #define EXPLAIN_SUMMARY 2048
 

@@ -11,74 +11,18 @@
 #include "io/parse.h"
 #include "kernel/clock.h"
 
-/* The peers there are, the streams of each host together. NULL: no memory, or (*n is 0) nobody. */
-static struct host_stream *arrange(const struct store *s, size_t *n, bool *labels)
-{
-	struct host_stream *streams;
-	size_t used = 0;
-
-	*n = 0;
-	*labels = false;
-	for (uint32_t slot = 0; slot < s->header->peers; slot++)
-		used += s->records[slot].state != KPHI_FREE;
-	streams = calloc(used + 1, sizeof(*streams));
-	for (uint32_t slot = 0; streams && *n < used && slot < s->header->peers; slot++) {
-		struct host_stream *stream = &streams[*n];
-
-		if (s->records[slot].state == KPHI_FREE)
-			continue;
-		stream->slot = slot;
-		/* Somebody may be writing it: for the order of the rows a glance will do. */
-		memcpy(stream->host, s->peers[slot].host, sizeof(stream->host));
-		stream->host[sizeof(stream->host) - 1] = '\0';
-		*labels |= *stream->host;
-		++*n;
-	}
-	if (*labels)
-		hosts_arrange(streams, *n);
-	return streams;
-}
-
-/* Adds to `busy` if it was being written all the time. True: somebody to suspect. */
-static bool show_row(struct out *o, const struct store *s, const struct threshold *threshold, uint32_t slot,
-		     uint64_t now_ns, bool labels, uint32_t *busy)
-{
-	struct view v;
-
-	if (store_read(s, slot, &v.record, &v.peer)) {
-		++*busy;
-		return false;
-	}
-	if (v.record.state == KPHI_FREE)
-		return false;
-	view_judge(&v, s, slot, threshold, now_ns);
-	out_open_row(o);
-	say_peer(o, &v, labels ? SHOW_HOST_ROW : SHOW_ROW);
-	out_close_row(o);
-	return view_is_suspect(&v);
-}
-
 static int show_all(struct kphi_cli *cli, const struct session *s)
 {
-	uint64_t now_ns = clock_monotonic_ns();
-	struct threshold threshold;
-	bool suspect = false, labels;
-	uint32_t busy = 0;
-	size_t n;
-	struct host_stream *streams = arrange(&s->store, &n, &labels);
-	struct out *o;
+	bool suspect;
+	uint32_t busy;
+	struct out *o = out_new(stdout, cli->mode);
+	int err = say_peers(o, NULL, &s->store, clock_monotonic_ns(), &suspect, &busy);
 
-	if (!streams) {
+	if (err) {
 		fail("no memory for the list of peers");
+		out_finish(o);
 		return KPHI_EXIT_FAILED;
 	}
-	threshold_prepare(&threshold, POLICY_SUSPECT);
-	o = out_new(stdout, cli->mode);
-	out_open_table(o, NULL);
-	for (size_t i = 0; i < n; i++)
-		suspect |= show_row(o, &s->store, &threshold, streams[i].slot, now_ns, labels, &busy);
-	out_close_table(o);
-	free(streams);
 	if (command_finish(o))
 		return KPHI_EXIT_FAILED;
 	if (busy)

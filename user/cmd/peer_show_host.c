@@ -7,22 +7,6 @@
 #include "cmd/session.h"
 #include "kernel/clock.h"
 
-/* Reads and judges the peer in the slot if it is one of the host's. False: it is not; *busy: nobody could
- * say. */
-static bool read_stream(struct view *v, const struct store *s, const struct threshold *t, uint32_t slot,
-			const char *label, uint64_t now_ns, bool *busy)
-{
-	*busy = false;
-	if (s->records[slot].state == KPHI_FREE ||
-	    strncmp(s->peers[slot].host, label, sizeof(s->peers[slot].host)) != 0)
-		return false;
-	*busy = store_read(s, slot, &v->record, &v->peer) != 0;
-	if (*busy || v->record.state == KPHI_FREE || strcmp(v->peer.host, label) != 0)
-		return false;
-	view_judge(v, s, slot, t, now_ns);
-	return true;
-}
-
 static void say_summary(struct out *o, const struct host_summary *summary)
 {
 	static const char *const keys[] = {
@@ -49,7 +33,7 @@ int show_host(struct kphi_cli *cli, const struct session *s, const char *label)
 
 	threshold_prepare(&threshold, POLICY_SUSPECT);
 	for (uint32_t slot = 0; slot < s->store.header->peers; slot++) {
-		if (!read_stream(&v, &s->store, &threshold, slot, label, now_ns, &busy)) {
+		if (!view_stream(&v, &s->store, &threshold, slot, label, now_ns, &busy)) {
 			unread += busy;
 			continue;
 		}
@@ -79,21 +63,4 @@ int show_host(struct kphi_cli *cli, const struct session *s, const char *label)
 	if (unread)
 		warn("%u streams were being written all the time and are left out", unread);
 	return suspect && cli->exit_status ? KPHI_EXIT_SUSPECT : KPHI_EXIT_OK;
-}
-
-void say_siblings(struct out *o, const struct store *s, const struct view *v, const struct threshold *t)
-{
-	struct view sibling;
-	bool busy;
-
-	out_open_table(o, "siblings");
-	for (uint32_t slot = 0; *v->peer.host && slot < s->header->peers; slot++) {
-		if (slot == v->slot || !read_stream(&sibling, s, t, slot, v->peer.host, v->now_ns, &busy))
-			continue;
-		out_open_row(o);
-		out_string(o, "name", "SAME HOST", sibling.peer.name);
-		out_string(o, "state", "STATE", view_state(&sibling));
-		out_close_row(o);
-	}
-	out_close_table(o);
 }

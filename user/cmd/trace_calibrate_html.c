@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cmd/trace_calibrate.h"
-#include "page.h"
+#include "calibrate.html.h"
 
 #define DATA      "@DATA@"
 #define PEERS_MAX 500 /* as many are listed; all are in the figures */
@@ -247,7 +247,7 @@ static void write_escaped(FILE *to, const char *text)
 
 int calibrate_write_html(FILE *to, const struct calibration *c)
 {
-	const char *data = strstr((const char *)page_html, DATA);
+	const char *data = strstr((const char *)calibrate_html, DATA);
 	char *text = NULL;
 	size_t size;
 	FILE *memory = open_memstream(&text, &size);
@@ -256,7 +256,7 @@ int calibrate_write_html(FILE *to, const struct calibration *c)
 	if (memory && fclose(memory) && !err)
 		err = -errno;
 	if (!err) {
-		fwrite(page_html, 1, (size_t)(data - (const char *)page_html), to);
+		fwrite(calibrate_html, 1, (size_t)(data - (const char *)calibrate_html), to);
 		write_escaped(to, text);
 		fputs(data + strlen(DATA), to);
 		if (fflush(to))

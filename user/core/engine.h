@@ -48,7 +48,7 @@
 #include "core/event.h"
 #include "core/phi.h"
 
-#define ENGINE_CONSUMERS 32
+#define ENGINE_CONSUMERS KPHI_CONSUMERS
 
 struct consumer {
 	char name[KPHI_NAME_SIZE];

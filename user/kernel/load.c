@@ -15,11 +15,14 @@
 #include "kernel/clock.h"
 
 const struct load_map load_maps[] = {
-	{"store", "store", true},        {"peers", "peers", true},        {"rules", "rules", true},
-	{"records", "records", true},    {"windows", "windows", true},    {"locks", "locks", false},
-	{"ids", "ids", false},           {"ports", ".data.ports", false}, {"counters", "counters", true},
-	{"ticks", "ticks", true},        {"timers", "timers", false},     {"hints", "hints", false},
-	{"arrivals", "arrivals", false}, {"verdicts", "verdicts", false},
+	{"store", "store", LOAD_FROZEN},        {"peers", "peers", LOAD_FROZEN},
+	{"rules", "rules", LOAD_FROZEN},        {"records", "records", LOAD_FROZEN},
+	{"windows", "windows", LOAD_FROZEN},    {"counters", "counters", LOAD_FROZEN},
+	{"ticks", "ticks", LOAD_FROZEN},        {"verdicts", "verdicts", LOAD_PUBLISHED},
+	{"daemon", "daemon", LOAD_PUBLISHED},   {"locks", "locks", LOAD_PRIVATE},
+	{"ids", "ids", LOAD_PRIVATE},           {"ports", ".data.ports", LOAD_PRIVATE},
+	{"timers", "timers", LOAD_PRIVATE},     {"hints", "hints", LOAD_PRIVATE},
+	{"arrivals", "arrivals", LOAD_PRIVATE},
 };
 const size_t load_maps_count = sizeof(load_maps) / sizeof(*load_maps);
 

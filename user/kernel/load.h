@@ -12,11 +12,19 @@
 
 struct kphi_bpf;
 
+/* Who may do what with a map. */
+enum load_sharing {
+	LOAD_PRIVATE, /* root alone opens it */
+	LOAD_FROZEN, /* user space reads, the store's group included, and nobody but the kernel side writes */
+	LOAD_PUBLISHED, /* the daemon writes, the store's group reads by system calls: what is not frozen can
+			   only be mapped by who may write it */
+};
+
 /* The maps of <kphi/maps.h> as they are pinned. */
 struct load_map {
 	const char *pin; /* file name in the store's folder */
 	const char *map; /* name in the object */
-	bool shared; /* frozen, and readable by the store's group */
+	enum load_sharing sharing;
 };
 extern const struct load_map load_maps[];
 extern const size_t load_maps_count;

@@ -46,14 +46,16 @@ static int pin_draft(const char *draft, const struct kphi_bpf *skeleton, gid_t g
 	if (err)
 		return why(w, err, "%s: cannot make the directory: %s", draft, strerror(-err));
 	for (size_t i = 0; i < load_maps_count; i++) {
+		static const mode_t modes[] = {
+			[LOAD_PRIVATE] = 0600, [LOAD_FROZEN] = 0660, [LOAD_PUBLISHED] = 0640};
 		const struct load_map *m = &load_maps[i];
 		int fd = load_map_fd(skeleton, m->map);
 
 		snprintf(path, sizeof(path), "%s/%s", draft, m->pin);
-		err = pin_one(fd, path, m->shared ? 0660 : 0600, m->shared ? gid : 0, w);
+		err = pin_one(fd, path, modes[m->sharing], m->sharing == LOAD_PRIVATE ? 0 : gid, w);
 		if (err)
 			return err;
-		err = m->shared ? bpf_map_freeze(fd) : 0;
+		err = m->sharing == LOAD_FROZEN ? bpf_map_freeze(fd) : 0;
 		if (err)
 			return why(w, err, "%s: cannot freeze the map: %s", path, why_errno(err));
 	}
@@ -185,9 +187,21 @@ static int no_store(const struct pin *p, struct why *w)
 		   p->root);
 }
 
+/* What the daemon writes is not frozen, and what is not frozen is read through a descriptor that cannot
+ * write.
+ */
+static int open_daemon(const struct pin *p, struct why *w)
+{
+	LIBBPF_OPTS(bpf_obj_get_opts, read_only, .file_flags = BPF_F_RDONLY);
+	char path[PIN_PATH];
+	int fd = bpf_obj_get_opts(pin_path(p, "daemon", path), &read_only);
+
+	return fd < 0 ? why(w, -errno, "%s: cannot open: %s", path, strerror(errno)) : fd;
+}
+
 int store_open(struct store *s, const struct pin *p, struct why *w)
 {
-	*s = (struct store){0};
+	*s = (struct store){.daemon = -1};
 	if (!pin_has_store(p) && errno != EACCES)
 		return no_store(p, w);
 	s->header = map_pin(p, "store", sizeof(*s->header), w);
@@ -208,6 +222,10 @@ int store_open(struct store *s, const struct pin *p, struct why *w)
 	if (s->counters)
 		s->ticks = map_pin(p, "ticks", s->header->cpus * sizeof(*s->ticks), w);
 	if (s->ticks)
+		s->verdicts = map_pin(p, "verdicts", s->header->peers * sizeof(*s->verdicts), w);
+	if (s->verdicts)
+		s->daemon = open_daemon(p, w);
+	if (s->daemon >= 0)
 		return 0;
 	store_close(s);
 	return -EACCES;
@@ -231,6 +249,9 @@ void store_close(struct store *s)
 	unmap(s->windows, (uint64_t)h->peers * KPHI_RING_SIZE(h->window) * sizeof(*s->windows));
 	unmap(s->counters, h->cpus * sizeof(*s->counters));
 	unmap(s->ticks, h->cpus * sizeof(*s->ticks));
+	unmap(s->verdicts, h->peers * sizeof(*s->verdicts));
 	unmap(h, sizeof(*h));
-	*s = (struct store){0};
+	if (s->daemon >= 0)
+		close(s->daemon);
+	*s = (struct store){.daemon = -1};
 }

@@ -25,6 +25,8 @@ struct store {
 	const uint64_t *windows; /* peers x KPHI_RING_SIZE(window) */
 	const struct kphi_counters *counters; /* cpus */
 	const struct kphi_tick *ticks; /* cpus */
+	const struct kphi_verdict *verdicts; /* the daemon's */
+	int daemon; /* descriptor of what it tells of itself */
 };
 
 /* Under the lock. `group` NULL: the default. -EEXIST if there is one. */
@@ -50,6 +52,15 @@ int store_read(const struct store *s, uint32_t slot, struct kphi_record *record,
 /* The same for the window's ring entries: copies `record->window.n` of them, oldest first, into `ring` (room
  * for W). */
 int store_read_ring(const struct store *s, uint32_t slot, struct kphi_record *record, uint64_t *ring);
+
+/*
+ * The daemon's verdict on the slot, if there is one and it is still valid. Whether it is about the present
+ * life is told by its generation and epoch.
+ */
+bool store_verdict(const struct store *s, uint32_t slot, uint64_t now_ns, struct kphi_verdict *verdict);
+
+/* What the daemon tells of itself. False: it does not live, and then only what is counted means something. */
+bool store_daemon(const struct store *s, uint64_t now_ns, struct kphi_daemon *daemon);
 
 /* The sum of one counter over all CPUs. */
 uint64_t store_count(const struct store *s, enum kphi_counter which);

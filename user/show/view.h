@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* One peer at one instant, as it is judged without a daemon. */
-#ifndef KPHI_CMD_PEER_VIEW_H
-#define KPHI_CMD_PEER_VIEW_H
+#ifndef KPHI_SHOW_VIEW_H
+#define KPHI_SHOW_VIEW_H
 
 #include "core/grace.h"
 #include "core/hosts.h"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "cmd/peer_view.h"
+#include "show/view.h"
 
 #include <inttypes.h>
 #include <kphi/record.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/peer_bfd.h"
 #include "core/silence.h"
 #include "io/format.h"
 #include "io/text.h"
+#include "show/bfd.h"
 
 #define PROTOCOL_VRRP 112 /* RFC 5798 */
 #define BETWEEN       "; " /* two sentences */

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/peer_bfd.h"
-#include "cmd/peer_show.h"
 #include "io/format.h"
 #include "rule/describe.h"
+#include "show/bfd.h"
+#include "show/peer.h"
 
 /* The source that a rule asks for; of one that asks for none, or of a native sender, null. */
 static void say_from(struct out *o, const struct view *v)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a BFD speaker said last, in RFC 5880's words, and what a BFD that had heard the same would conclude.
  */
-#ifndef KPHI_CMD_PEER_BFD_H
-#define KPHI_CMD_PEER_BFD_H
+#ifndef KPHI_SHOW_BFD_H
+#define KPHI_SHOW_BFD_H
 
 #include <kphi/bfd.h>
 #include <stdbool.h>
 
-#include "cmd/peer_view.h"
 #include "io/output.h"
+#include "show/view.h"
 
 /* "AdminDown", "Down", "Init", "Up" */
 const char *bfd_state_name(uint8_t state);

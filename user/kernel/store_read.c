@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Reading the mapped store while the kernel writes it. */
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -22,16 +23,16 @@ static void copy_words(void *to, const void *from, size_t bytes)
 		target[i] = __atomic_load_n(&source[i], __ATOMIC_RELAXED);
 }
 
-static bool begin(const struct kphi_record *r, uint64_t *version)
+static bool begin(const uint64_t *word, uint64_t *version)
 {
-	*version = __atomic_load_n(&r->version, __ATOMIC_ACQUIRE);
+	*version = __atomic_load_n(word, __ATOMIC_ACQUIRE);
 	return !(*version & 1);
 }
 
-static bool unchanged(const struct kphi_record *r, uint64_t version)
+static bool unchanged(const uint64_t *word, uint64_t version)
 {
 	atomic_thread_fence(memory_order_acquire);
-	return __atomic_load_n(&r->version, __ATOMIC_RELAXED) == version;
+	return __atomic_load_n(word, __ATOMIC_RELAXED) == version;
 }
 
 int store_read(const struct store *s, uint32_t slot, struct kphi_record *record, struct kphi_peer *peer)
@@ -40,12 +41,12 @@ int store_read(const struct store *s, uint32_t slot, struct kphi_record *record,
 	uint64_t version;
 
 	for (int i = 0; i < TRIES; i++) {
-		if (!begin(r, &version))
+		if (!begin(&r->version, &version))
 			continue;
 		copy_words(record, r, sizeof(*r));
 		if (peer)
 			copy_words(peer, &s->peers[slot], sizeof(*peer));
-		if (unchanged(r, version))
+		if (unchanged(&r->version, version))
 			return 0;
 	}
 	return -EBUSY;
@@ -61,17 +62,48 @@ int store_read_ring(const struct store *s, uint32_t slot, struct kphi_record *re
 	for (int i = 0; i < TRIES; i++) {
 		uint32_t n, next;
 
-		if (!begin(r, &version))
+		if (!begin(&r->version, &version))
 			continue;
 		copy_words(record, r, sizeof(*r));
 		n = record->window.n <= size ? record->window.n : 0;
 		next = record->window.next < size ? record->window.next : 0;
 		for (uint32_t k = 0; k < n; k++)
 			ring[k] = __atomic_load_n(&from[(next + size - n + k) % size], __ATOMIC_RELAXED);
-		if (unchanged(r, version))
+		if (unchanged(&r->version, version))
 			return 0;
 	}
 	return -EBUSY;
+}
+
+bool store_verdict(const struct store *s, uint32_t slot, uint64_t now_ns, struct kphi_verdict *verdict)
+{
+	const struct kphi_verdict *v = &s->verdicts[slot];
+	uint64_t version;
+
+	for (int i = 0; i < TRIES; i++) {
+		if (!begin(&v->version, &version))
+			continue;
+		copy_words(verdict, v, sizeof(*v));
+		if (unchanged(&v->version, version))
+			return verdict->valid_until_ns > now_ns;
+	}
+	return false;
+}
+
+/* The kernel copies an element while it may be written, so the version decides here, too. */
+bool store_daemon(const struct store *s, uint64_t now_ns, struct kphi_daemon *daemon)
+{
+	struct kphi_daemon again;
+	uint32_t zero = 0;
+
+	for (int i = 0; i < TRIES; i++) {
+		if (bpf_map_lookup_elem(s->daemon, &zero, daemon) ||
+		    bpf_map_lookup_elem(s->daemon, &zero, &again))
+			return false;
+		if (!(daemon->version & 1) && daemon->version == again.version)
+			return daemon->alive_until_ns > now_ns;
+	}
+	return false;
 }
 
 uint64_t store_count(const struct store *s, enum kphi_counter which)
@@ -119,5 +151,5 @@ uint64_t store_memory(const struct kphi_store *h)
 		buckets *= 2;
 	return pages(h->peers * peer) + pages(buckets * HASH_BUCKET) + pages(h->cpus * cpu) +
 	       pages(sizeof(struct kphi_store)) + pages(sizeof(struct kphi_ports)) + pages(KPHI_HINTS_BYTES) +
-	       pages(KPHI_ARRIVALS_BYTES) + load_maps_count * pages(1);
+	       pages(KPHI_ARRIVALS_BYTES) + pages(sizeof(struct kphi_daemon)) + load_maps_count * pages(1);
 }

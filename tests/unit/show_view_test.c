@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "cmd/peer_view.h"
+#include "show/view.h"
 #include "kernel/store.h"
 
 #define PEERS  4

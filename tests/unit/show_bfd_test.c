@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "cmd/peer_bfd.h"
-#include "cmd/peer_show.h"
+#include "show/bfd.h"
+#include "show/peer.h"
 #include "unit/render.h"
 
 #define MS  1000000ULL
@@ -327,5 +327,5 @@ int main(void)
 		cmocka_unit_test(people_read_the_same),
 	};
 
-	return cmocka_run_group_tests_name("peer_bfd", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("show_bfd", tests, NULL, NULL);
 }
