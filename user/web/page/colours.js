@@ -40,6 +40,9 @@ const RANK = (() => {
 	return rank;
 })();
 
+/* Of whom something may be wrong, not of us. */
+const isLoud = (cell) => cell === DOWN || cellPhi(cell) >= SUSPECT_PHI;
+
 /* --- the scale: lightness rises (by night) or falls (by day) all the way, so that it can be read without seeing hues.
    phi 8 is two thirds along: what lies below is a matter of degree, what lies above is not. */
 

@@ -5,10 +5,10 @@
 
 const heat = (() => {
 	const GAP = -1, OBSERVER = -2; /* rows of pixels without a peer */
-	const STRIP = 10, AXIS = 22, TALLEST = 22, NAMED = 11; /* CSS pixels: this host's own row, the axis, a row, a row with a name */
+	const STRIP = 10, AXIS = 22, TALLEST = 22, NAMED = 11, LOUD_ROW = 7; /* CSS pixels: this host's own row, the axis, a row, a row with a name, one in trouble */
 	const BEHIND_NS = 350e6; /* so that the second at the right edge has been told */
 	const MOST_LATE_S = 1.5; /* the picture moves on without news for so long, lest it stutters when they are late */
-	let box, canvas, context, codes, rowFirst, rowLast, worst;
+	let box, canvas, context, codes, rowFirst, rowLast, tops, worst;
 	let g = null, right = 0, table = null, dirtyFrom = Infinity, whole = true, slow = false, pausedAt_ns = 0;
 	let frame_ns = 0, frameAt = 0, wallOffset_ms = 0;
 
@@ -16,12 +16,26 @@ const heat = (() => {
 	function geometry(n) {
 		const dpr = Math.min(devicePixelRatio || 1, 2), across = box.clientWidth, gutter = across < 520 ? 92 : 176;
 		const room = Math.min(Math.max(innerHeight * 0.56, 200), 720);
-		const tall = Math.min(TALLEST, room / Math.max(n, 1));
-		const row = tall * dpr >= 1 ? Math.floor(tall * dpr) : tall * dpr; /* below a pixel, rows share one */
-		const strip = (STRIP + 3) * dpr, height = Math.round(strip + Math.max(row * n, 24 * dpr)), width = Math.max(1, Math.floor((across - gutter) * dpr));
+		const strip = (STRIP + 3) * dpr, width = Math.max(1, Math.floor((across - gutter) * dpr));
+		const row = Math.min(TALLEST, room / Math.max(n, 1)) * dpr, whole = row >= 1 ? Math.floor(row) : row; /* below a pixel, rows share one */
 
-		return {dpr, gutter, n, row, strip, width, height, plot: width / dpr, across, tall: height / dpr, rowCss: row / dpr,
-			gap: row >= 6 * dpr ? dpr : 0, perSecond: width / view.range, named: row / dpr >= NAMED, axis: AXIS};
+		tops = layTops(n, whole, LOUD_ROW * dpr, room * dpr, strip);
+		const height = Math.round(Math.max(tops[n], strip + 24 * dpr));
+
+		return {dpr, gutter, n, strip, width, height, plot: width / dpr, across, tall: height / dpr, gap: whole >= 6 * dpr ? dpr : 0,
+			perSecond: width / view.range, named: whole / dpr >= NAMED, axis: AXIS};
+	}
+
+	/* Where each row begins, in pixels of the canvas. Thin rows make room for the few that are in trouble. */
+	function layTops(n, row, loudRow, room, strip) {
+		const next = new Float64Array(n + 1), loud = rows.order().filter((_, at) => rows.isLoud(at)).length;
+		const magnify = row < loudRow && loud && loud * loudRow < room / 2;
+		const quiet = magnify ? Math.min(row, (room - loud * loudRow) / Math.max(n - loud, 1)) : row;
+
+		next[0] = strip;
+		for (let at = 0; at < n; at++)
+			next[at + 1] = next[at] + (magnify && rows.isLoud(at) ? loudRow : quiet);
+		return next;
 	}
 
 	function layRows() {
@@ -29,13 +43,17 @@ const heat = (() => {
 		rowLast = new Int32Array(g.height);
 		codes = new Uint16Array(g.height);
 		rowFirst.fill(OBSERVER, 0, STRIP * g.dpr);
-		for (let y = g.strip; y < g.height && g.n; y++) {
-			const first = Math.floor((y - g.strip) / g.row), last = Math.max(first, Math.ceil((y + 1 - g.strip) / g.row) - 1);
-
-			if (first >= g.n || (g.gap && y - g.strip - first * g.row >= g.row - g.gap))
+		for (let y = g.strip, first = 0; y < g.height; y++) {
+			while (first < g.n && tops[first + 1] <= y)
+				first++;
+			if (first >= g.n || (g.gap && y >= tops[first + 1] - g.gap))
 				continue;
+			let last = first;
+
+			while (last + 1 < g.n && tops[last + 1] < y + 1 && tops[last + 1] - tops[last] < 1)
+				last++;
 			rowFirst[y] = first;
-			rowLast[y] = g.row >= 1 ? first : Math.min(last, g.n - 1);
+			rowLast[y] = last;
 		}
 	}
 
@@ -128,9 +146,16 @@ const heat = (() => {
 	const xOf = (column) => (column * g.perSecond - (right - g.width)) / g.dpr;
 
 	function rowAt(y) {
-		const row = Math.floor((y * g.dpr - g.strip) / g.row);
+		const row = rowFirst[Math.floor(y * g.dpr)];
 
-		return row >= 0 && row < g.n ? row : null;
+		return row >= 0 ? row : null;
+	}
+
+	/* Where a row begins, or, for row + 0.5, its middle; CSS pixels. */
+	function yOf(row) {
+		const at = Math.floor(row), top = tops[at];
+
+		return (top + (row - at) * (tops[Math.min(at + 1, g.n)] - top)) / g.dpr;
 	}
 
 	return {
@@ -159,15 +184,14 @@ const heat = (() => {
 		},
 		repaint: () => (whole = true),
 		pause: (paused) => (pausedAt_ns = paused ? edge_ns() : 0),
-		resize, draw, columnAt, xOf, rowAt,
-		yOf: (row) => (g.strip + row * g.row) / g.dpr,
+		resize, draw, columnAt, xOf, rowAt, yOf,
 		geometry: () => g,
 		now_ns,
 		wall: (column) => column * 1000 + wallOffset_ms,
 		wallOf: (ns) => ns / 1e6 + wallOffset_ms,
 		/* The colour that is on the screen for a peer's present. */
 		painted: (name) => {
-			const row = rows.order().findIndex((i) => past.peers()[i].name === name), y = Math.round(g.strip + (row + 0.5) * g.row - g.gap / 2);
+			const row = rows.order().findIndex((i) => past.peers()[i].name === name), y = row < 0 ? 0 : Math.floor(yOf(row + 0.5) * g.dpr - g.gap / 2);
 
 			return row < 0 ? null : [...context.getImageData(g.width - 1, Math.min(y, g.height - 1), 1, 1).data].slice(0, 3);
 		},

@@ -69,7 +69,7 @@ const labels = (() => {
 		for (let row = 0; row < order.length; row++) {
 			const state = rows.state(order[row]), middle = heat.yOf(row + 0.5) - (g.gap ? 0.5 : 0);
 
-			if (!g.named && ['up', 'not judged', 'left', 'muted'].includes(state) && past.peers()[order[row]].name !== view.selected)
+			if (!g.named && !rows.isLoud(row) && past.peers()[order[row]].name !== view.selected)
 				continue;
 			const at = g.named ? middle : Math.max(middle, lowest + 13, 20);
 
@@ -128,7 +128,7 @@ const labels = (() => {
 		context.clearRect(g.gutter, 0, g.plot, g.tall);
 		if (!at)
 			return;
-		const y = heat.yOf(at.row), x = g.gutter + heat.xOf(at.column), wide = Math.max(1, g.perSecond / g.dpr), tall = Math.max(g.rowCss, 2);
+		const y = heat.yOf(at.row), x = g.gutter + heat.xOf(at.column), wide = Math.max(1, g.perSecond / g.dpr), tall = Math.max(heat.yOf(at.row + 1) - y - g.gap / g.dpr, 2);
 
 		context.strokeStyle = colours.paper;
 		context.lineWidth = 3;

@@ -40,7 +40,7 @@ addEventListener('DOMContentLoaded', () => {
 		const before = rows.order();
 
 		if (rows.arrange()) {
-			if (before.length === rows.order().length)
+			if (heat.geometry().named && before.length === rows.order().length)
 				heat.repaint();
 			else
 				lay();
@@ -149,18 +149,20 @@ addEventListener('DOMContentLoaded', () => {
 	openStream({
 		roster: (peers) => {
 			past.roster(peers);
+			rows.roster();
 			rows.arrange();
 			lay();
 			stale = true;
 			remember(Math.max(widest, view.range));
 		},
 		frame: (next) => {
-			const cells = bytesOf(next.cells);
+			const cells = bytesOf(next.cells), before = frame;
 
 			frame = next;
 			if (cells.length === past.peers().length)
 				past.frame(next.column, cells);
 			heat.frame(next);
+			stale = rows.look() || next.stalled !== before.stalled || next.daemon !== before.daemon || stale;
 			if (next.stalled)
 				heat.changedSince(past.stall(next.now_ns, next.now_ns));
 		},

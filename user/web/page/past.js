@@ -13,7 +13,7 @@ function bytesOf(base64) {
 }
 
 const past = (() => {
-	let peers = [], places = new Map(), ring = new Uint8Array(0), newest = -1;
+	let peers = [], places = new Map(), ring = new Uint8Array(0), newest = -1, lastLoud = [];
 	const stalled = new Uint8Array(COLUMNS); /* of each second: whether this host did not run in it */
 
 	/* A name may be given away, and a slot, too: only both and the generation are one peer. */
@@ -21,9 +21,10 @@ const past = (() => {
 
 	/* Another set of peers: who was there keeps his hour. */
 	function roster(next) {
-		const before = places, width = peers.length, old = ring;
+		const before = places, width = peers.length, old = ring, loud = lastLoud;
 
 		peers = next;
+		lastLoud = next.map((p) => loud[before.get(key(p))] ?? -COLUMNS);
 		places = new Map(next.map((p, i) => [key(p), i]));
 		ring = new Uint8Array(COLUMNS * next.length);
 		next.forEach((p, to) => {
@@ -49,8 +50,11 @@ const past = (() => {
 	function raise(column, peer, cell) {
 		const at = (column % COLUMNS) * peers.length + peer;
 
-		if (RANK[cell] > RANK[ring[at]])
-			ring[at] = cell;
+		if (RANK[cell] <= RANK[ring[at]])
+			return;
+		ring[at] = cell;
+		if (isLoud(cell) && column > lastLoud[peer])
+			lastLoud[peer] = column;
 	}
 
 	/* The present second: a cell a peer. */
@@ -113,6 +117,7 @@ const past = (() => {
 		wasStalled: (column) => column <= newest && column > newest - COLUMNS && stalled[column % COLUMNS] === 1,
 		peers: () => peers,
 		newest: () => newest,
+		lastLoud: (peer) => lastLoud[peer], /* the last second in which it was suspect or worse */
 		present: (peer) => cell(newest, peer),
 	};
 })();

@@ -5,82 +5,99 @@
 const view = {range: 600, sort: 'worst', text: '', states: new Set(), paused: false, selected: null};
 
 const rows = (() => {
-	const TROUBLE_S = 600; /* whoever was suspect in these seconds stays on top of the merely healthy */
+	const TROUBLE_S = 600; /* whoever was suspect in these seconds stays above the merely healthy */
 	const facts = new Map(); /* by name: what /api/v1/peers says */
-	const suspected = new Map(); /* by name: the consumers that suspect it now, by the daemon's events */
-	let order = [], worst = new Uint8Array(0);
+	const suspected = new Map(); /* by name: by the daemon's events, the consumers that suspect it now, and since when */
+	let order = [], states = [], loud = [], places = [], hosts = [];
 
 	const factsOf = (peer) => facts.get(peer.name) || {};
 	const hostOf = (peer) => peer.host || '';
 
 	function latch(event) {
-		const by = suspected.get(event.peer) || new Set();
+		const by = suspected.get(event.peer) || new Map();
 
 		if (event.type === 'suspect')
-			suspected.set(event.peer, by.add(event.consumer));
+			suspected.set(event.peer, by.set(event.consumer, Date.parse(event.time)));
 		else if (event.type === 'trust')
 			by.delete(event.consumer);
 		else if (event.type === 'leave' || event.type === 'restart')
 			by.clear();
 	}
 
-	/* The present state of a peer in the order of the roster. A cell is 250 ms old at most, and so it comes first. */
-	function state(i) {
-		const peer = past.peers()[i], now = cellState(past.present(i));
+	/* Names are compared once for each set of peers: it is slower than all the rest. */
+	function roster() {
+		const peers = past.peers(), rank = (compare) => {
+			const ranks = [];
+
+			peers.map((_, i) => i).sort(compare).forEach((i, at) => (ranks[i] = at));
+			return ranks;
+		};
+		const names = (a, b) => byName(peers[a].name, peers[b].name);
+
+		places = rank(names);
+		hosts = rank((a, b) => (!hostOf(peers[a]) - !hostOf(peers[b])) || byName(hostOf(peers[a]), hostOf(peers[b])) || names(a, b));
+		order = [];
+	}
+
+	/* A cell is 250 ms old at most, so it comes before what was asked for. */
+	function stateOf(peer, i) {
+		const now = cellState(past.present(i));
 
 		if (now === 'unknown')
 			return factsOf(peer).state === 'up' ? 'up' : 'not judged';
-		return now === 'up' && (suspected.get(peer.name) || {size: 0}).size ? 'suspect' : now;
+		return now === 'up' && suspected.get(peer.name)?.size ? 'suspect' : now;
+	}
+
+	/* Returns whether anybody's state has changed. */
+	function look() {
+		const next = past.peers().map(stateOf), changed = next.length !== states.length || next.some((s, i) => s !== states[i]);
+
+		states = next;
+		return changed;
 	}
 
 	function tier(i) {
-		const now = state(i), bad = ['down', 'suspect', 'held', 'blind'].indexOf(now);
+		const bad = ['down', 'suspect', 'held', 'blind'].indexOf(states[i]);
 
 		if (bad >= 0)
 			return bad;
-		if (cellState(worst[i]) === 'suspect' || RANK[worst[i]] >= RANK[BLIND])
+		if (past.newest() - past.lastLoud(i) < TROUBLE_S)
 			return 4;
-		return now === 'up' || now === 'not judged' ? 5 : 6;
+		return states[i] === 'up' || states[i] === 'not judged' ? 5 : 6;
 	}
 
 	function matches(i, words) {
-		const peer = past.peers()[i], now = state(i);
+		const peer = past.peers()[i];
 
-		if (view.states.size && !view.states.has(now))
+		if (view.states.size && !view.states.has(states[i]))
 			return false;
 		if (!words.length)
 			return true;
-		const text = [peer.name, hostOf(peer), factsOf(peer).model || '', now].join('\n').toLowerCase();
+		const text = [peer.name, hostOf(peer), factsOf(peer).model || '', states[i]].join('\n').toLowerCase();
 
 		return words.every((word) => text.includes(word));
 	}
 
-	function compare(tiers) {
-		const peers = past.peers(), names = (a, b) => byName(peers[a].name, peers[b].name);
-
-		if (view.sort === 'name')
-			return names;
-		if (view.sort === 'host')
-			return (a, b) => (!hostOf(peers[a]) - !hostOf(peers[b])) || byName(hostOf(peers[a]), hostOf(peers[b])) || names(a, b);
-		return (a, b) => tiers[a] - tiers[b] || names(a, b);
-	}
-
-	/* Returns whether the order has changed. */
+	/* Returns whether the order, or who is loud in it, has changed. */
 	function arrange() {
-		const peers = past.peers(), words = view.text.toLowerCase().split(/\s+/).filter(Boolean);
+		const words = view.text.toLowerCase().split(/\s+/).filter(Boolean), tiers = (look(), states.map((_, i) => tier(i)));
+		const ranks = view.sort === 'host' ? hosts : places;
+		const next = states.map((_, i) => i).filter((i) => matches(i, words));
 
-		if (worst.length !== peers.length)
-			worst = new Uint8Array(peers.length);
-		past.worstOf(past.newest() - TROUBLE_S, past.newest(), worst);
-		const next = peers.map((_, i) => i).filter((i) => matches(i, words)).sort(compare(peers.map((_, i) => tier(i))));
-		const changed = next.length !== order.length || next.some((i, at) => i !== order[at]);
+		next.sort(view.sort === 'worst' ? (a, b) => tiers[a] - tiers[b] || places[a] - places[b] : (a, b) => ranks[a] - ranks[b]);
+		const nextLoud = next.map((i) => tiers[i] <= 4);
+		const changed = next.length !== order.length || next.some((i, at) => i !== order[at] || nextLoud[at] !== loud[at]);
 
-		order = next;
+		[order, loud] = [next, nextLoud];
 		return changed;
 	}
 
 	return {
-		arrange, latch, state, hostOf,
+		roster, look, arrange, latch, hostOf,
+		state: (i) => states[i],
+		isLoud: (row) => loud[row], /* in trouble now or lately */
+		suspectSince: (i) => Math.min(...(suspected.get(past.peers()[i].name)?.values() || [])),
+		place: (i) => places[i], /* in the order of names */
 		factsOf: (i) => factsOf(past.peers()[i]),
 		order: () => order,
 		learn: (peers) => {
@@ -92,7 +109,7 @@ const rows = (() => {
 		counts: () => {
 			const counts = new Map(STATES.map((s) => [s.name, 0]));
 
-			past.peers().forEach((_, i) => counts.set(state(i), (counts.get(state(i)) || 0) + 1));
+			states.forEach((s) => counts.set(s, (counts.get(s) || 0) + 1));
 			return counts;
 		},
 	};

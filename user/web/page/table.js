@@ -5,7 +5,7 @@
 const table = (() => {
 	const ROW = 30; /* CSS pixels, as in the style */
 	const COLUMNS_SHOWN = [
-		{key: 'name', title: 'peer', words: true, of: (i) => past.peers()[i].name},
+		{key: 'name', title: 'peer', words: true, of: (i) => past.peers()[i].name, order: (i) => rows.place(i)},
 		{key: 'host', title: 'host', words: true, of: (i) => rows.hostOf(past.peers()[i])},
 		{key: 'state', title: 'state', words: true, of: (i) => rows.state(i), order: (i) => STATES.findIndex((s) => s.name === rows.state(i))},
 		{key: 'phi', title: 'phi', of: (i) => phiText(rows.factsOf(i).phi), order: (i) => -(rows.factsOf(i).phi || 0)},
@@ -52,12 +52,11 @@ const table = (() => {
 		if (!sorted)
 			return;
 		const value = sorted.order || sorted.of, keys = new Map(list.map((i) => [i, value(i)])), sign = descending ? -1 : 1;
-		const names = (a, b) => byName(past.peers()[a].name, past.peers()[b].name);
 
 		list = [...list].sort((a, b) => {
 			const x = keys.get(a), y = keys.get(b);
 
-			return sign * (typeof x === 'string' ? byName(x, y) : x === y ? 0 : x - y) || names(a, b);
+			return sign * (typeof x === 'string' ? byName(x, y) : x === y ? 0 : x - y) || rows.place(a) - rows.place(b);
 		});
 	}
 

@@ -9,20 +9,21 @@ const verdict = (() => {
 	const names = (list) => list.slice(0, NAMES).map((i) => past.peers()[i].name).join(', ') + (list.length > NAMES ? ` and ${list.length - NAMES} more` : '');
 
 	function suspects(list) {
-		const hosts = new Set(list.map((i) => rows.hostOf(past.peers()[i])));
+		const hosts = new Set(list.map((i) => rows.hostOf(past.peers()[i]))), since = Math.min(...list.map(rows.suspectSince));
+		const when = Number.isFinite(since) ? ' since ' + clock(since) : '';
 
 		if (list.length === 1)
-			return `${names(list)} is suspect.`;
+			return `${names(list)} is suspect${when}.`;
 		if (hosts.size === 1 && !hosts.has(''))
-			return `${list.length} peers are suspect, all on host ${[...hosts][0]}.`;
-		return `${list.length} peers are suspect: ${names(list)}.`;
+			return `${list.length} peers are suspect, all on host ${[...hosts][0]}${when}.`;
+		return `${list.length} peers are suspect: ${names(list)}${when && ', the first' + when}.`;
 	}
 
 	function sentence(frame) {
 		const by = new Map(STATES.map((s) => [s.name, []])), all = past.peers().length;
 
 		past.peers().forEach((_, i) => by.get(rows.state(i))?.push(i));
-		const bad = [...by.get('down'), ...by.get('suspect')], held = by.get('held'), blind = by.get('blind'), said = [];
+		const bad = by.get('suspect'), down = by.get('down'), held = by.get('held'), blind = by.get('blind'), said = [];
 
 		if (!all)
 			return 'Nobody is watched. Add a peer: kphi peer add.';
@@ -30,6 +31,8 @@ const verdict = (() => {
 			said.push('This host is stalled: no silence counts now.');
 		if (bad.length)
 			said.push(suspects(bad));
+		if (down.length)
+			said.push(`${names(down)} ${down.length === 1 ? 'was' : 'were'} declared down.`);
 		if (held.length)
 			said.push(`${held.length === all ? 'All verdicts are' : count(held.length, 'verdict') + (held.length === 1 ? ' is' : ' are')} held: the evidence is against this host.`);
 		if (blind.length)
