@@ -10,8 +10,7 @@
 #include "cmd/cmd.h"
 #include "kernel/load.h"
 #include "kernel/pin.h"
-
-#define KPHI_VERSION "0.1.0"
+#include "version.h"
 
 static const struct {
 	const char *name;
