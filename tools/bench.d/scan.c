@@ -21,6 +21,21 @@
 #define INTERVAL_NS 100000000ULL
 #define JITTER_NS   10000000ULL
 
+/*
+ * The first beat of a CPU arms its tick: one from the past would make the tick late, and what came before the
+ * end of that stall would not be learned.
+ */
+static void arm_tick(struct place *p, struct bench_feed feed)
+{
+	struct why w;
+
+	feed.beats = 1;
+	feed.now_ns = clock_monotonic_ns() - feed.interval_ns;
+	place_run(bpf_program__fd(p->bench->progs.bench_feed), &feed, sizeof(feed), 1);
+	if (control_reset(&p->control, feed.slot, feed.generation, &w))
+		die("%s", w.text);
+}
+
 void scan_add(struct place *p, uint32_t number)
 {
 	struct kphi_peer peer = {
@@ -40,6 +55,8 @@ void scan_add(struct place *p, uint32_t number)
 	memcpy(peer.id.bytes, &number, sizeof(number));
 	feed.slot = place_add(p, &peer, number);
 	feed.generation = p->store.records[feed.slot].generation;
+	if (!number)
+		arm_tick(p, feed);
 	feed.now_ns = clock_monotonic_ns() - BEATS * (INTERVAL_NS + JITTER_NS) - silence_ns;
 	place_run(bpf_program__fd(p->bench->progs.bench_feed), &feed, sizeof(feed), 1);
 }
