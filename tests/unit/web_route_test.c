@@ -241,11 +241,13 @@ static void a_daemon_that_counts_anew_is_followed(void **state)
 static void only_events_are_events(void **state)
 {
 	static const char error[] = "{\"error\":\"there are 64 clients already\"}";
+	static const char state_end[] = "{\"type\":\"state\",\"seq\":7,\"count\":0}";
 	static const char lost[] = "{\"type\":\"lost\",\"count\":3}";
 	int64_t first, last;
 
 	(void)state;
 	news_take(server.news, error, strlen(error));
+	news_take(server.news, state_end, strlen(state_end));
 	news_take(server.news, "", 0);
 	assert_int_equal(events(NULL, &first, &last), 0);
 	come(4);
