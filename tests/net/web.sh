@@ -214,7 +214,7 @@ ok "a new peer makes a new roster" eventually 5 came reader roster '.peers | len
 stop reader
 
 # A browser that reconnects says what it has seen last, and gets the rest.
-last=$(awk '/^id: / { id = $2 } /"type":"suspect".*"peer":"a3"/ { print id - 1; exit }' "$(log_of reader)")
+last=$(awk '/^id: / { id = $2 } /"type":"suspect".*"peer":"a3"/ { printf "%.0f\n", id - 1; exit }' "$(log_of reader)")
 stream again -H "Last-Event-ID: $last"
 ok "what was missed meanwhile is sent again" eventually 5 came again event '.type == "suspect" and .peer == "a3" and .consumer == "page"'
 is "... and not what was seen" "$(awk '/^id: / { print $2; exit }' "$(log_of again)")" $((last + 1))
