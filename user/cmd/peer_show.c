@@ -62,7 +62,7 @@ static int show_one(struct kphi_cli *cli, const struct session *s, const char *n
 		return show_busy(name);
 	threshold_prepare(&threshold, POLICY_SUSPECT);
 	view_judge(&v, &s->store, (uint32_t)slot, &threshold, clock_monotonic_ns());
-	view_verdict(&v, &s->store, store_daemon(&s->store, v.now_ns, &daemon) ? &daemon : NULL);
+	view_daemon(&v, &s->store, store_daemon(&s->store, v.now_ns, &daemon) ? &daemon : NULL);
 	o = out_new(stdout, cli->mode);
 	out_open_object(o, NULL);
 	say_peer(o, &v, SHOW_DETAIL);
