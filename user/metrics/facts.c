@@ -25,14 +25,11 @@ static uint8_t state_of(const struct view *v)
 	return i;
 }
 
-/* A verdict on a former life says nothing about this one. */
 static void take_verdict(struct fact *fact, const struct view *v, const struct store *s)
 {
 	struct kphi_verdict verdict;
 
-	if (!store_verdict(s, v->slot, v->now_ns, &verdict) || verdict.generation != v->record.generation ||
-	    verdict.epoch != v->record.epoch || verdict.state >= FACTS_VERDICTS ||
-	    verdict.cause >= FACTS_CAUSES)
+	if (!view_verdict(v, s, &verdict) || verdict.state >= FACTS_VERDICTS || verdict.cause >= FACTS_CAUSES)
 		return;
 	fact->verdict = verdict.state;
 	fact->cause = verdict.cause;
