@@ -42,12 +42,12 @@ observer_conf() {
 	echo "priority: 0"
 	echo "peers:"
 	for name in "${PEERS[@]}"; do
-		echo "  - {name: $name, id: $(uuid "${name#p}"), interval: 100ms, host: rack}"
+		echo "  - {name: $name, id: $(uuid "${name#p}"), interval: 500ms, pause: 3s, host: rack}"
 	done
 	# It is told at once, so that an observer that is cut off really suspects everybody.
 	echo "consumers:"
 	echo "  - {name: page, suspect: 8, correlated: off}"
-	echo "  - {name: try, suspect: 3, shadow: yes}"
+	echo "  - {name: try, suspect: 3, shadow: yes, correlated: off}"
 }
 
 observe() {
@@ -91,11 +91,14 @@ world() {
 	veth_pair a eth0 10.0.0.1/24 switch sa -
 	in_ns switch ip link set sa master br0
 	for name in "${PEERS[@]}"; do
-		beat "$name" "${name#p}" 10.0.0.11 10.0.0.12 10.0.0.13 interval 100ms
+		beat "$name" "${name#p}" 10.0.0.11 10.0.0.12 10.0.0.13 interval 500ms
 	done
 	for name in "${OBSERVERS[@]}"; do
 		observer "$name"
 	done
+}
+
+watch() {
 	sed 's/^\( *\)for: .*/\1for: 3s/' "$AT/kphi-rules.yaml" > "$WORK/rules.yaml"
 	prometheus_conf > "$WORK/prometheus.yaml"
 	start prometheus in_ns prom env LD_LIBRARY_PATH="$PEER_LIB" "$PEER/usr/bin/prometheus" --log.level=warn \
@@ -154,9 +157,9 @@ judge_texts() {
 
 		families = {f.name: f for f in text_string_to_metric_families(open(sys.argv[1]).read())}
 		assert families["kphi_peer_beats"].type == "counter"
-		assert families["kphi_peer_silence"+"_seconds"].unit == "seconds"
+		assert families["kphi_peer_silence_seconds"].unit == "seconds"
 		assert families["kphi_verdict_latency_seconds"].type == "histogram"
-		names = {s.labels["peer"] for s in families["kphi_peer_phi"].samples}
+		names = {s.labels["peer"] for s in families["kphi_peer_state"].samples}
 		assert 'odd "name"\\ é' in names and len(names) == 6, names
 	END
 	ok "and takes nothing else" ! env PYTHONPATH="$PYTHON_LIBRARY" python3 - "$WORK/older.prom" <<- 'END'
@@ -238,7 +241,7 @@ names() {
 		[ "$(cat "$WORK/answer")" != "[]" ] || empty=$((empty + 1))
 	done < <(expressions)
 	is "Prometheus understands all $all expressions of the dashboard" "$failed" ""
-	between "and has an answer to most" $empty 0 $((all / 3))
+	between "and has an answer to most" $empty 0 $((all / 2))
 }
 
 # --- what happens ---------------------------------------------------------------------------------------------------------
@@ -266,7 +269,7 @@ freeze() {
 cut_off() {
 	in_ns switch ip link set s3 nomaster
 	fires "an observer is cut off: it is named, and no peer for its sake" "KphiObserverCutOff:o3 KphiPeerSuspected:p1"
-	is "witness: it suspects everybody" "$(value 'instance:kphi_peer_suspected:avg{instance="o3"}')" 1
+	is "witness: it suspects everybody" "$(value 'instance:kphi_peers_suspected:ratio{instance="o3"}')" 1
 	is "witness: one voice against p2" "$(value 'sum(instance_peer:kphi_peer_suspected:max{peer="p2"})')" 1
 	is "which is no vote" "$(value 'peer:kphi_peer_suspected:sum{peer="p2"}')" 0
 	in_ns switch ip link set s3 master br0
@@ -283,3 +286,20 @@ daemon_stops() {
 
 world
 of o1 in_ns o1 kphi peer add 'odd "name"\ é' from 10.0.0.1 port 9999 interval 100ms > /dev/null
+for name in "${PEERS[@]}"; do
+	ok "$name is up" of o1 eventually 20 state_is "$name" up
+done
+judge_texts
+textfiles
+of o1 kphi peer del 'odd "name"\ é' > /dev/null
+watch
+ok "Prometheus hears three observers of five peers" eventually 60 ready
+sleep 3
+is "nobody is suspected" "$(firing)" ""
+names
+death
+freeze
+cut_off
+daemon_stops
+is "in all this time one peer was named by an alert, and one only" \
+	"$(query 'count by (peer) (count_over_time(ALERTS{alertname=~"KphiPeer.*",alertstate="firing"}[10m]))' | jq -r '[.[].metric.peer] | sort | join(" ")')" p1
