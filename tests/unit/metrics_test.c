@@ -369,10 +369,10 @@ static void no_opinion_is_not_trust(void **state)
 	memory.verdicts[5].valid_until_ns = NOW;
 	scrape_with(&d);
 	assert_has("kphi_peer_suspected{peer=\"p0\",consumer=\"page\"} 0"); /* so could the others have had */
-	for (char peer = '1'; peer <= '5'; peer++) {
+	for (int peer = 1; peer <= 5; peer++) {
 		char start[64];
 
-		snprintf(start, sizeof(start), "kphi_peer_suspected{peer=\"p%c\"", peer);
+		snprintf(start, sizeof(start), "kphi_peer_suspected{peer=\"p%d\"", peer);
 		assert_no(start);
 	}
 	assert_has("kphi_peer_blind{peer=\"p1\",cause=\"carrier\"} 1");

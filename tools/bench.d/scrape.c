@@ -13,7 +13,6 @@
 #include "bench.h"
 #include "kernel/clock.h"
 #include "metrics/metrics.h"
-#include "run/verdicts.h"
 
 #define CAPACITY  16384
 #define PEERS     10000
@@ -24,11 +23,10 @@
 #define HOUR_NS 3600000000000ULL
 
 /* A daemon that says of everybody that both its consumers trust him. */
-static void publish(const struct place *p)
+static void publish(struct place *p)
 {
 	struct kphi_daemon daemon = {.alive_until_ns = clock_monotonic_ns() + HOUR_NS,
 				     .consumers = CONSUMERS};
-	struct verdicts verdicts;
 	char path[PIN_PATH];
 	uint32_t zero = 0;
 	struct why w;
@@ -39,8 +37,6 @@ static void publish(const struct place *p)
 	if (fd < 0 || bpf_map_update_elem(fd, &zero, &daemon, BPF_ANY))
 		die("%s: cannot write: %s", path, strerror(errno));
 	close(fd);
-	if (verdicts_open(&verdicts, &p->pin, p->store.header->peers, &w))
-		die("%s", w.text);
 	for (uint32_t slot = 0; slot < PEERS; slot++) {
 		struct kphi_verdict verdict = {
 			.valid_until_ns = daemon.alive_until_ns,
@@ -49,9 +45,9 @@ static void publish(const struct place *p)
 			.state = KPHI_VERDICT_TRUST,
 		};
 
-		verdicts_write(&verdicts, slot, &verdict);
+		if (control_verdict(&p->control, slot, &verdict, &w))
+			die("%s", w.text);
 	}
-	verdicts_close(&verdicts);
 }
 
 struct text {

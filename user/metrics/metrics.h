@@ -30,10 +30,10 @@ enum metrics_format {
 };
 
 struct metrics_options {
-	enum metrics_format format;
 	enum metrics_peers peers;
 	uint32_t
 		peers_max; /* no more peers than this have series of their own; what is left out is counted */
+	enum metrics_format format;
 };
 
 #define METRICS_PEERS_MAX_DEFAULT 10000

@@ -29,13 +29,13 @@ static void add(struct line *line, const char *text, size_t size)
 /* The digits of `value`, with zeros in front up to `least` of them. Returns where they begin in `room`. */
 static const char *digits(uint64_t value, unsigned int least, char room[NUMBER], size_t *size)
 {
-	char *at = room + NUMBER;
+	size_t at = NUMBER;
 
 	for (*size = 0; value || *size < least; ++*size) {
-		*--at = (char)('0' + value % 10);
+		room[--at] = (char)('0' + value % 10);
 		value /= 10;
 	}
-	return at;
+	return room + at;
 }
 
 static void add_u64(struct line *line, uint64_t value)
@@ -85,7 +85,8 @@ static void canonical_seconds(struct line *line, uint64_t ns)
 		add(line, ".", 1);
 		add(line, text + 1, size - 1);
 	}
-	add(line, exponent, (size_t)snprintf(exponent, sizeof(exponent), "e-%02zu", NS_DIGITS + 1 - all));
+	snprintf(exponent, sizeof(exponent), "e-%02zu", NS_DIGITS + 1 - all);
+	add(line, exponent, strlen(exponent));
 }
 
 /* --- labels --- */
