@@ -16,11 +16,8 @@ const judge = (() => {
 
 			waiting = null;
 			try {
-				const got = await fetch('/api/v1/phi', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(question)});
-				const said = await got.json();
+				const said = await ask('/api/v1/phi', question);
 
-				if (!got.ok)
-					throw new Error(said.error || 'status ' + got.status);
 				if (!waiting)
 					onAnswer(said);
 			} catch (why) {

@@ -75,10 +75,8 @@ addEventListener('DOMContentLoaded', () => {
 			return;
 		}
 		try {
-			const got = await fetch('/api/v1/window?' + new URLSearchParams({peer: state.peer}), {cache: 'no-store'}), said = await got.json();
+			const said = await ask('/api/v1/window?' + new URLSearchParams({peer: state.peer}));
 
-			if (!got.ok)
-				throw new Error(said.error);
 			if (said.intervals_ns.length < 2)
 				throw new Error('it has been heard too seldom');
 			base = ofPeer(said);
@@ -121,7 +119,7 @@ addEventListener('DOMContentLoaded', () => {
 
 		for (const [key, b] of Object.entries(BUILT_IN))
 			add(own, 'option', {value: 'w:' + key}, b.title);
-		fetch('/api/v1/peers', {cache: 'no-store'}).then((got) => (got.ok ? got.json() : [])).then((peers) => {
+		ask('/api/v1/peers').then((peers) => {
 			const live = add(byId('source'), 'optgroup', {label: 'live, as of now'}), chosen = byId('source').value;
 
 			byId('source').querySelector(':scope > option')?.remove();
@@ -130,7 +128,7 @@ addEventListener('DOMContentLoaded', () => {
 			if (state.peer !== null && ![...live.children].some((o) => o.value === 'peer:' + state.peer))
 				add(live, 'option', {value: 'peer:' + state.peer}, state.peer);
 			byId('source').value = chosen;
-		}, () => trouble('No live peers: the server does not answer.'));
+		}, (why) => trouble('There are no live peers to choose from: ' + why.message));
 		byId('source').addEventListener('change', (event) => {
 			const [, kind, name] = event.target.value.match(/^(w|peer):([^]*)$/);
 

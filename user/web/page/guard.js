@@ -57,7 +57,7 @@ const guard = (() => {
 	return {
 		begin: (element) => {
 			root = element;
-			askEvery('/api/v1/guard', 2000, show, (why) => {
+			askEvery('/api/v1/guard', () => 2000, show, (why) => {
 				delete root.dataset.said;
 				root.replaceChildren(line('unknown', why.message));
 			});

@@ -44,25 +44,3 @@ function openStream(on) {
 	}, 250);
 	connect();
 }
-
-/* --- what is asked for now and then */
-
-async function ask(path) {
-	const answer = await fetch(path, {cache: 'no-store'});
-	const said = await answer.json();
-
-	if (!answer.ok)
-		throw new Error(said.error || 'status ' + answer.status);
-	return said;
-}
-
-/* Asks again and again, the next time after the answer to the last, and only while somebody looks. */
-function askEvery(path, period_ms, onAnswer, onFailure) {
-	async function round() {
-		if (document.visibilityState === 'visible')
-			await ask(path).then(onAnswer, onFailure);
-		setTimeout(round, typeof period_ms === 'function' ? period_ms() : period_ms);
-	}
-
-	round();
-}
