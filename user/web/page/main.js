@@ -36,10 +36,12 @@ addEventListener('DOMContentLoaded', () => {
 		pointer.show();
 	}
 
-	function arrange() {
+	/* Rows that somebody points at, or has paused, stay where they are; what is said of them does not. */
+	function arrange(now = true) {
 		const before = rows.order();
 
-		if (rows.arrange()) {
+		rows.look();
+		if ((now || !(view.paused || pointer.isMouse())) && rows.arrange()) {
 			if (heat.geometry().named && before.length === rows.order().length)
 				heat.repaint();
 			else
@@ -51,18 +53,17 @@ addEventListener('DOMContentLoaded', () => {
 		detail.show();
 		legend.count(rows.counts());
 		verdict.show(frame);
-		say(byId('shown'), before.length < past.peers().length || rows.order().length < past.peers().length ? `${rows.order().length} of ${past.peers().length} shown` : '');
+		say(byId('shown'), rows.order().length < past.peers().length ? `${rows.order().length} of ${past.peers().length} shown` : '');
 		stale = false;
 		arrangeAt = performance.now() + ARRANGE_MS;
 	}
 
-	/* Once a frame of the screen; what costs more than pixels happens once a second, or when something has. Rows do not move under a finger. */
+	/* Once a frame of the screen; what costs more than pixels happens once a second, or when something has changed. */
 	function tick() {
 		const began = performance.now();
 
 		if (began >= arrangeAt || stale) {
-			if (!pointer.isAt() && !view.paused)
-				arrange();
+			arrange(false);
 			events.flush();
 		}
 		if (heat.draw()) {

@@ -115,5 +115,6 @@ const pointer = (() => {
 		},
 		show,
 		isAt: () => at !== null,
+		isMouse: () => at !== null && at.x !== null,
 	};
 })();
