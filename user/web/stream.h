@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Those who watch: server-sent events. A roster and a frame of all are made once and shared; of both a
+ * reader gets the newest when it has room for it, and every event.
+ */
+#ifndef KPHI_WEB_STREAM_H
+#define KPHI_WEB_STREAM_H
+
+#include <microhttpd.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "web/limits.h"
+#include "web/look.h"
+#include "web/news.h"
+
+#define STREAMS_MAX          32
+#define STREAM_WAITING_BYTES (1U << 20) /* of events that wait for a reader */
+#define STREAM_STUCK_NS      60000000000ULL /* a reader that has taken nothing for so long is none */
+
+struct streams {
+	uint32_t count;
+	struct stream *stream[STREAMS_MAX];
+	struct packet *roster, *frame; /* NULL: none was made yet */
+	uint64_t roster_number, frame_number; /* the first is the look's */
+	struct limits *limits;
+	const struct news *news;
+};
+
+/* False: there are STREAMS_MAX already. */
+bool streams_has_room(const struct streams *s);
+
+/*
+ * One more; an event after number `after` (0: only those to come) is sent as well. The response for it, or
+ * NULL: no memory.
+ */
+struct MHD_Response *stream_new(struct streams *s, struct MHD_Connection *connection, struct visitor *visitor,
+				uint64_t after, uint64_t now_ns);
+
+/* What there is to see now, and an event. MHD_run() is owed afterwards: somebody may have been woken. */
+void streams_show(struct streams *s, const struct look *look, const struct store *store);
+void streams_tell(struct streams *s, const struct packet *event, uint64_t number);
+
+/* Ends those whose readers take nothing any more. */
+void streams_check(struct streams *s, uint64_t now_ns);
+
+/* Ends all, so that the server can. */
+void streams_end(struct streams *s);
+void streams_free(struct streams *s);
+
+/* {"roster": ...} and so on, without the head of a server-sent event; NULL: no memory. Names are read now. */
+char *stream_roster(const struct look *look, const struct store *store, size_t *length);
+char *stream_frame(const struct look *look, size_t *length);
+
+#endif
