@@ -189,11 +189,5 @@ const heat = (() => {
 		now_ns,
 		wall: (column) => column * 1000 + wallOffset_ms,
 		wallOf: (ns) => ns / 1e6 + wallOffset_ms,
-		/* The colour that is on the screen for a peer's present. */
-		painted: (name) => {
-			const row = rows.order().findIndex((i) => past.peers()[i].name === name), y = row < 0 ? 0 : Math.floor(yOf(row + 0.5) * g.dpr - g.gap / 2);
-
-			return row < 0 ? null : [...context.getImageData(g.width - 1, Math.min(y, g.height - 1), 1, 1).data].slice(0, 3);
-		},
 	};
 })();
