@@ -86,8 +86,20 @@ static int host_label(struct args *args, char label[KPHI_NAME_SIZE])
 	return -1;
 }
 
+/* A keyword wherever it comes first: `peer show name metrics` shows the peer that is called so. */
+static bool wants_metrics(struct args *args)
+{
+	if (!args->argc || strcmp(args->argv[0], "metrics") != 0)
+		return false;
+	args_word(args);
+	return true;
+}
+
 int peer_show(struct kphi_cli *cli, struct args *args)
 {
+	if (wants_metrics(args))
+		return peer_metrics(cli, args);
+
 	bool host = args->argc > 1 && !strcmp(args->argv[0], "host"), one = args->argc && !host;
 	char name[KPHI_NAME_SIZE];
 	struct session s;

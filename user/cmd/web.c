@@ -10,8 +10,8 @@ struct serve {
 	uint64_t peers_max;
 };
 
-/* By enum metrics_peers. */
-static const char *const whose[] = {"all", "suspect", "none", NULL};
+static const char *const whose[] = {
+	[METRICS_ALL] = "all", [METRICS_SUSPECT] = "suspect", [METRICS_NONE] = "none", NULL};
 
 static const struct option_spec specs[] = {
 	{"listen", OPT_STRING, offsetof(struct serve, listen), OPT_NO_HAS, .value = "ADDRESS:PORT",
@@ -43,7 +43,7 @@ static int serve(struct kphi_cli *cli, struct args *args)
 		.listen = c.listen,
 		.socket = c.socket,
 		.hosts = c.hosts,
-		.metrics = {(enum metrics_peers)c.per_peer, (uint32_t)c.peers_max},
+		.metrics = {.peers = (enum metrics_peers)c.per_peer, .peers_max = (uint32_t)c.peers_max},
 	};
 	return web_run(&options) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
 }

@@ -31,7 +31,8 @@
 	X(hook, 0, "the program was lost from a device, or is back")                                         \
 	X(loop_late, 0, "this daemon woke later than it wanted to")                                          \
 	X(config, 0, "a configuration was applied, or refused")                                              \
-	X(exec, 0, "a consumer's command failed, timed out or was not run")
+	X(exec, 0, "a consumer's command failed, timed out or was not run")                                  \
+	X(web, 0, "the HTTP server was started, failed or ended")
 
 enum event_type {
 #define X(name, peer, help) EVENT_##name,
@@ -75,6 +76,8 @@ struct event {
 	q32_t phi, threshold;
 	uint64_t silence_ns;
 	uint64_t since_ns; /* first suspicion of this run, latched */
+	uint64_t crossed_ns; /* suspect: when silence reached the consumer's threshold, if that was for the
+				engine to say at once; else 0 */
 	uint64_t token; /* fencing token; 0: the event carries no verdict */
 	uint64_t interval_ns; /* retuned, renegotiated: the one in force now */
 	uint64_t speaker[2]; /* handover: who speaks now, an address as in kphi_id.bytes; else 0 */

@@ -16,8 +16,8 @@
 #include "run/config.h"
 #include "run/exec.h"
 #include "run/feed.h"
-#include "run/lateness.h"
 #include "run/names.h"
+#include "run/report.h"
 #include "run/token.h"
 #include "run/verdicts.h"
 
@@ -33,6 +33,7 @@ struct daemon {
 	struct token token;
 	struct names names;
 	struct verdicts verdicts;
+	struct report report;
 	struct devices *devices;
 	struct attacher *attacher;
 	struct ring_buffer *hints;
@@ -53,9 +54,10 @@ struct daemon {
 	char attach_failure[1200]; /* as it was last said: it is tried again every second */
 	uint32_t absent; /* devices of the file that do not exist yet */
 	uint32_t reload_waits; /* rounds that a reload has waited for the store's lock; 0: none waits */
-	struct lateness lateness; /* of deadlines */
+	struct kphi_histogram lateness; /* of deadlines, in this life */
 	uint64_t late_bucket;
 	uint64_t late_unsaid; /* times the loop was late since that was last said */
+	bool gave_up;
 	char status[160]; /* as systemd was last told */
 };
 
@@ -63,6 +65,9 @@ struct daemon {
 
 struct engine_host daemon_host(struct daemon *d);
 void daemon_event(void *context, const struct event *event); /* context: the daemon */
+
+/* What it lives for cannot be done: says so once, and ends the loop. */
+void daemon_give_up(struct daemon *d, int err, const struct why *w);
 
 /* An event about the configuration; `detail` is a sentence. */
 void daemon_say_config(struct daemon *d, bool in_force, const char *detail);

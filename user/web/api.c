@@ -64,6 +64,26 @@ void api_health(struct server *s, const struct request *rq, struct reply *r)
 	reply_json(r, &d);
 }
 
+void api_metrics(struct server *s, const struct request *rq, struct reply *r)
+{
+	const struct store *store = need_store(s, r);
+	struct document d;
+	int err = -ENOMEM;
+
+	(void)rq;
+	if (!store)
+		return;
+	document_begin(&d);
+	if (d.stream)
+		err = metrics_write(d.stream, &s->source.pin, store, &s->options->metrics,
+				    clock_monotonic_ns());
+	reply_document(r, METRICS_CONTENT_TYPE, &d);
+	if (!err)
+		return;
+	reply_clear(r);
+	reply_error(r, MHD_HTTP_SERVICE_UNAVAILABLE, "no metrics: %s", strerror(-err));
+}
+
 void api_peers(struct server *s, const struct request *rq, struct reply *r)
 {
 	const struct store *store = need_store(s, r);

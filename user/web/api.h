@@ -6,6 +6,7 @@
 #include "web/route.h"
 
 void api_health(struct server *s, const struct request *rq, struct reply *r);
+void api_metrics(struct server *s, const struct request *rq, struct reply *r);
 void api_peers(struct server *s, const struct request *rq, struct reply *r);
 void api_guard(struct server *s, const struct request *rq, struct reply *r);
 void api_daemon(struct server *s, const struct request *rq, struct reply *r);

@@ -153,11 +153,16 @@ static bool collect(struct call *call, const char *bytes, size_t n)
 static enum MHD_Result on_headers(struct server *s, struct MHD_Connection *c, const struct request *rq)
 {
 	const char *length = header(c, MHD_HTTP_HEADER_CONTENT_LENGTH);
+	const char *coding = header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING);
 	struct reply r = {0};
 
-	if (!length && !header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING))
+	if (!length && !coding)
 		return MHD_YES;
-	if (!route_refuses(s, rq, &r)) {
+	if (length && coding) {
+		/* What stands between us and the client may have taken the other one for true. */
+		reply_error(&r, MHD_HTTP_BAD_REQUEST,
+			    "Content-Length and Transfer-Encoding exclude each other");
+	} else if (!route_refuses(s, rq, &r)) {
 		if (!length || strtoull(length, NULL, 10) <= BODY_MAX)
 			return MHD_YES;
 		refuse_size(&r);

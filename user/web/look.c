@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/silence.h"
 #include "kernel/clock.h"
@@ -20,8 +21,6 @@ static uint8_t cell_of_phi(q32_t phi)
 /* What this host cannot know goes before what it would make of it. */
 uint8_t cell_of(const struct view *v, const struct kphi_verdict *verdict)
 {
-	bool is_held = v->opinion.state == PEER_SUSPECT && v->grace.until_ns;
-
 	if (v->muted)
 		return CELL_MUTED;
 	if (v->opinion.state == PEER_DOWN)
@@ -30,7 +29,7 @@ uint8_t cell_of(const struct view *v, const struct kphi_verdict *verdict)
 		return CELL_LEFT;
 	if (verdict && verdict->state == KPHI_VERDICT_BLIND)
 		return CELL_BLIND;
-	if (is_held || (verdict && verdict->state == KPHI_VERDICT_HELD))
+	if (!strcmp(view_state(v), "held") || (verdict && verdict->state == KPHI_VERDICT_HELD))
 		return CELL_HELD;
 	return v->opinion.judged ? cell_of_phi(v->opinion.phi) : CELL_NOT_JUDGED;
 }
@@ -61,7 +60,6 @@ static enum glance judge(struct view *v, uint8_t *cell, const struct store *s, u
 			 const struct threshold *threshold, uint64_t now_ns)
 {
 	struct kphi_verdict verdict;
-	bool is_about_it;
 
 	if (s->records[slot].state == KPHI_FREE)
 		return GLANCE_NOBODY;
@@ -70,9 +68,7 @@ static enum glance judge(struct view *v, uint8_t *cell, const struct store *s, u
 	if (v->record.state == KPHI_FREE)
 		return GLANCE_NOBODY;
 	view_judge(v, s, slot, threshold, now_ns);
-	is_about_it = store_verdict(s, slot, now_ns, &verdict) &&
-		      verdict.generation == v->record.generation && verdict.epoch == v->record.epoch;
-	*cell = cell_of(v, is_about_it ? &verdict : NULL);
+	*cell = cell_of(v, view_verdict(v, s, &verdict) ? &verdict : NULL);
 	return GLANCE_PEER;
 }
 

@@ -246,9 +246,11 @@ static struct json_object *read_json(const char *body, size_t length, char *why,
 	root = json_tokener_parse_ex(tokener, body, (int)length);
 	error = json_tokener_get_error(tokener);
 	if (error != json_tokener_success || !root)
-		refuse(-EINVAL, why, size, "the body is no JSON: at byte %zu: %s",
+		refuse(-EINVAL, why, size, "the body is no JSON object: at byte %zu: %s",
 		       json_tokener_get_parse_end(tokener),
-		       error == json_tokener_success ? "there is nothing" : json_tokener_error_desc(error));
+		       error == json_tokener_success || error == json_tokener_continue
+			       ? "it ends too early"
+			       : json_tokener_error_desc(error));
 	json_tokener_free(tokener);
 	if (error == json_tokener_success)
 		return root;

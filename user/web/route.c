@@ -46,6 +46,7 @@ static const struct route {
 } routes[] = {
 	{"/", show_map, false},
 	{"/lab", show_lab, false},
+	{"/metrics", api_metrics, false},
 	{"/healthz", api_health, false},
 	{"/api/v1/peers", api_peers, false},
 	{"/api/v1/guard", api_guard, false},

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/event.h"
-#include "run/lateness.h"
+#include "core/histogram.h"
 #include "version.h"
 
 void say_who(struct out *o, const struct store *s, const struct look_peer *who)
@@ -35,16 +35,10 @@ void say_cells(struct out *o, const uint8_t *cells, uint32_t n)
 
 static void say_histogram(struct out *o, const char *key, const struct kphi_histogram *h)
 {
-	struct lateness l = {.worst_ns = h->worst_ns};
-
-	for (int i = 0; i < KPHI_LATENESS_BUCKETS; i++) {
-		l.bucket[i] = h->bucket[i];
-		l.count += h->bucket[i];
-	}
 	out_open_object(o, key);
-	out_u64(o, "count", NULL, l.count);
-	out_duration(o, "p50_ns", NULL, lateness_quantile_ns(&l, 500000));
-	out_duration(o, "p99_ns", NULL, lateness_quantile_ns(&l, 990000));
+	out_u64(o, "count", NULL, histogram_count(h));
+	out_duration(o, "p50_ns", NULL, histogram_quantile_ns(h, 500000));
+	out_duration(o, "p99_ns", NULL, histogram_quantile_ns(h, 990000));
 	out_duration(o, "worst_ns", NULL, h->worst_ns);
 	out_close_object(o);
 }
