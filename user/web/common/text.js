@@ -25,8 +25,8 @@ function clockFully(ms) {
 	return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${clock(ms)} ${offset}`;
 }
 
-/* phi, which is a byte in the heat map and exact in the table */
-const phiText = (phi) => (phi === null || phi === undefined ? '–' : phi >= 100 ? String(Math.round(phi)) : phi.toFixed(phi < 10 ? 2 : 1));
+/* Beyond a thousand, phi says no more than that it is over. */
+const phiText = (phi) => (phi === null || phi === undefined ? '–' : phi >= 1000 ? '> 999' : phi >= 100 ? String(Math.round(phi)) : phi.toFixed(phi < 10 ? 2 : 1));
 
 /* A wish for order of people: web2 comes before web10. */
 const byName = new Intl.Collator('en', {numeric: true}).compare;

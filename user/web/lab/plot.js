@@ -3,7 +3,7 @@
 /* --- the figure: bars, the timeout, each model's patience, and a lane for each detector with its detections on the same bars */
 
 const plot = (() => {
-	const LEFT = 62, RIGHT = 14, TOP = 10, TALL = 360, LANE = 20, AXIS = 20, GRAB = 12;
+	const LEFT = 80, RIGHT = 14, TOP = 10, TALL = 360, LANE = 20, AXIS = 20, GRAB = 12;
 	const FONT = '12px system-ui, "Segoe UI", "DejaVu Sans", sans-serif';
 	let box, canvas, context, shown = null, g = null, pointed = null, colours = {};
 

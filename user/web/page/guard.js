@@ -3,7 +3,7 @@
 /* --- this observer: what it hears with, when it slept, and what it therefore holds back */
 
 const guard = (() => {
-	const STALLS = 5, NAMES = 6;
+	const STALLS = 5, NAMES = 6, TOGETHER_NS = 200e6;
 	let root;
 
 	function line(title, text, bad) {
@@ -33,8 +33,20 @@ const guard = (() => {
 		return line('watched', g.cpus_ticking ? `${count(g.cpus_ticking, 'CPU')} of ${g.cpus_possible}, ${g.wakeups_per_second} wake-ups a second` : 'no CPU takes beats');
 	}
 
+	/* All CPUs slept through the same moment: one stall to a reader. */
 	function stalls(g) {
-		const latest = g.stalls.slice(0, STALLS).map((s) => line('stalled ' + time(s.length_ns), `${time(s.ago_ns)} ago, CPU ${s.cpu}`));
+		const together = [];
+
+		for (const s of g.stalls) {
+			const same = together.find((t) => Math.abs(t.ago_ns - s.ago_ns) < TOGETHER_NS);
+
+			if (!same)
+				together.push({...s, cpus: [s.cpu]});
+			else if (!same.cpus.includes(s.cpu))
+				Object.assign(same, {cpus: [...same.cpus, s.cpu], length_ns: Math.max(same.length_ns, s.length_ns)});
+		}
+		const latest = together.slice(0, STALLS).map((s) =>
+			line('stalled ' + time(s.length_ns), `${time(s.ago_ns)} ago, CPU${s.cpus.length > 1 ? 's' : ''} ${s.cpus.sort((a, b) => a - b).join(', ')}`));
 
 		return latest.length ? latest : [line('stalls', 'none')];
 	}

@@ -81,11 +81,12 @@ const past = (() => {
 		}
 	}
 
-	/* This host did not run from one moment to another, CLOCK_MONOTONIC. Returns the first second of it. */
+	/* This host did not run from one moment to another, CLOCK_MONOTONIC; its news may come before the next frame. Returns the first second of it. */
 	function stall(from_ns, to_ns) {
-		const first = Math.max(Math.floor(from_ns / 1e9), newest - COLUMNS + 1, 0), last = Math.floor(to_ns / 1e9);
+		const last = Math.floor(to_ns / 1e9), first = Math.max(Math.floor(from_ns / 1e9), last - COLUMNS + 1, 0);
 
-		for (let c = first; c <= last && c <= newest; c++)
+		reach(last);
+		for (let c = first; c <= last; c++)
 			stalled[c % COLUMNS] = 1;
 		return first;
 	}

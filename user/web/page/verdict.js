@@ -62,7 +62,8 @@ const verdict = (() => {
 
 			say(byId('verdict'), sentence(frame));
 			mark(byId('verdict'), 'data-bad', bad ? 'yes' : null);
-			banner('daemon', frame.daemon ? null : 'No `kphi run` watches this store: phi is computed, but nobody decides, tells or holds back.');
+			banner('store', frame.store === false ? 'There is no store that this server can read: nobody is heard. `kphi doctor` says why.' : null);
+			banner('daemon', frame.daemon || frame.store === false ? null : 'No `kphi run` watches this store: phi is computed, but nobody decides, tells or holds back.');
 		},
 		live: (live, since) => {
 			const at = clock(since);
