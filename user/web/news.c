@@ -57,14 +57,18 @@ uint64_t news_by_seq(const struct news *n, uint64_t seq)
 	return 0;
 }
 
-/* The daemon's own lines begin like this; what is none of them is an answer that nobody asked for. */
+static bool begins(const char *line, size_t length, const char *with)
+{
+	return length > strlen(with) && !memcmp(line, with, strlen(with));
+}
+
+/* What is none is an error, or the end of the state that was asked for. */
 static bool is_event(const char *line, size_t length, uint64_t *seq)
 {
-	static const char head[] = "{\"type\":\"";
 	char text[64];
 	const char *at;
 
-	if (length < sizeof(head) || memcmp(line, head, sizeof(head) - 1) != 0)
+	if (!begins(line, length, "{\"type\":\"") || begins(line, length, "{\"type\":\"state\""))
 		return false;
 	snprintf(text, sizeof(text), "%.*s", (int)(length < sizeof(text) ? length : sizeof(text) - 1), line);
 	at = strstr(text, "\"seq\":");
@@ -129,6 +133,9 @@ static bool connect_now(struct news *n)
 		return false;
 	}
 	n->connected = true;
+	/* What is suspected already, and what it said before it took us in: there is no other way to hear of
+	 * it. */
+	client_ask_state(&n->client);
 	return true;
 }
 

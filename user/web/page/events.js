@@ -50,7 +50,7 @@ const events = (() => {
 	}
 
 	function take(e) {
-		const key = e.monotonic_ns + '/' + e.seq;
+		const key = [e.monotonic_ns, e.seq, e.type, e.peer, e.consumer].join('/'); /* lines of the current state share moment and number */
 
 		if (!e.type || e.type === 'state' || seen.has(key))
 			return;
