@@ -4,22 +4,12 @@
 
 /* Throws the sentence that the server has for it. `question`: asked by POST */
 async function ask(path, question) {
-	const how = question ? {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(question)} : {};
+	const how = question
+		? {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(question)}
+		: {};
 	const answer = await fetch(path, {cache: 'no-store', ...how});
 	const said = await answer.json();
 
-	if (!answer.ok)
-		throw new Error(said.error || 'status ' + answer.status);
+	if (!answer.ok) throw new Error(said.error || 'status ' + answer.status);
 	return said;
-}
-
-/* Asks again and again, the next time after the answer to the last, and only while somebody looks. period_ms() says when. */
-function askEvery(path, period_ms, onAnswer, onFailure) {
-	async function round() {
-		if (document.visibilityState === 'visible')
-			await ask(path).then(onAnswer).catch(onFailure);
-		setTimeout(round, period_ms());
-	}
-
-	round();
 }

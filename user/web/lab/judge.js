@@ -7,7 +7,8 @@ const modelColour = (name) => `--c${MODELS.indexOf(name)}`;
 
 /* One question at a time, and only the newest of those that wait: a slider asks more often than anybody can answer. */
 const judge = (() => {
-	let asking = false, waiting = null;
+	let asking = false,
+		waiting = null;
 
 	async function go() {
 		asking = true;
@@ -18,8 +19,7 @@ const judge = (() => {
 			try {
 				const said = await ask('/api/v1/phi', question);
 
-				if (!waiting)
-					onAnswer(said);
+				if (!waiting) onAnswer(said);
 			} catch (why) {
 				onFailure(why);
 			}
@@ -29,17 +29,33 @@ const judge = (() => {
 
 	return (question, onAnswer, onFailure) => {
 		waiting = {question, onAnswer, onFailure};
-		if (!asking)
-			go();
+		if (!asking) go();
 	};
 })();
 
 /* What each detector made of the sequence: mistakes are detections of what was no injected pause. */
 function verdicts(said, sequence) {
 	const last = sequence.intervals_ns.length - 1;
-	const row = (name, detections, judged, waits, now) => ({name, detections, judged, mistakes: detections.filter((i) => i !== sequence.pauseAt).length,
-		found: sequence.pauseAt !== null && detections.includes(sequence.pauseAt), after_ns: sequence.pauseAt === null ? null : waits(sequence.pauseAt), crash_ns: now});
+	const row = (name, detections, judged, waits, now) => ({
+		name,
+		detections,
+		judged,
+		mistakes: detections.filter((i) => i !== sequence.pauseAt).length,
+		found: sequence.pauseAt !== null && detections.includes(sequence.pauseAt),
+		after_ns: sequence.pauseAt === null ? null : waits(sequence.pauseAt),
+		crash_ns: now,
+	});
 
-	return [row('fixed', said.fixed.breaches, last + 1, () => said.fixed.timeout_ns, said.fixed.timeout_ns),
-		...said.models.map((m) => row(m.model, m.detections, m.phi.filter((phi) => phi !== null).length, (i) => m.reach_ns[i], m.reach_ns[last]))];
+	return [
+		row('fixed', said.fixed.breaches, last + 1, () => said.fixed.timeout_ns, said.fixed.timeout_ns),
+		...said.models.map((m) =>
+			row(
+				m.model,
+				m.detections,
+				m.phi.filter((phi) => phi !== null).length,
+				(i) => m.reach_ns[i],
+				m.reach_ns[last],
+			),
+		),
+	];
 }
