@@ -78,6 +78,7 @@ void api_metrics(struct server *s, const struct request *rq, struct reply *r)
 		err = metrics_write(d.stream, &s->source.pin, store, &s->options->metrics,
 				    clock_monotonic_ns());
 	reply_document(r, METRICS_CONTENT_TYPE, &d);
+	r->is_common = true;
 	if (!err)
 		return;
 	reply_clear(r);
@@ -97,6 +98,7 @@ void api_peers(struct server *s, const struct request *rq, struct reply *r)
 		return;
 	err = say_peers(d.out, NULL, store, clock_monotonic_ns(), &suspect, &busy);
 	reply_json(r, &d);
+	r->is_common = true;
 	if (!err)
 		return;
 	reply_clear(r);

@@ -99,11 +99,56 @@ static void add_headers(struct MHD_Response *response, const struct reply *r)
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
 }
 
+static bool is_fresh(const struct common *common, uint64_t now_ns)
+{
+	return *common->path && now_ns - common->made_ns < COMMON_NS;
+}
+
+static void forget(struct common *common)
+{
+	if (*common->path)
+		MHD_destroy_response(common->response);
+	*common = (struct common){0};
+}
+
+void http_forget(struct server *s, uint64_t now_ns)
+{
+	for (size_t i = 0; i < COMMON_ANSWERS; i++)
+		if (!is_fresh(&s->common[i], now_ns))
+			forget(&s->common[i]);
+}
+
+static const struct common *find_common(const struct server *s, const char *path)
+{
+	for (size_t i = 0; i < COMMON_ANSWERS; i++)
+		if (!strcmp(s->common[i].path, path) && is_fresh(&s->common[i], clock_monotonic_ns()))
+			return &s->common[i];
+	return NULL;
+}
+
+/* Takes the response over if there is room for it. */
+static bool keep_common(struct server *s, const char *path, struct MHD_Response *response, size_t length)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	for (size_t i = 0; i < COMMON_ANSWERS; i++) {
+		struct common *common = &s->common[i];
+
+		if (is_fresh(common, now_ns) || strlen(path) >= sizeof(common->path))
+			continue;
+		forget(common);
+		*common = (struct common){.response = response, .length = length, .made_ns = now_ns};
+		memcpy(common->path, path, strlen(path) + 1);
+		return true;
+	}
+	return false;
+}
+
 /* MHD_NO ends the connection, for want of memory. */
-static enum MHD_Result send_reply(struct server *s, struct MHD_Connection *c, const char *method,
+static enum MHD_Result send_reply(struct server *s, struct MHD_Connection *c, const struct request *rq,
 				  struct reply *r)
 {
-	struct MHD_Response *response = make_response(s, c, method, r);
+	struct MHD_Response *response = make_response(s, c, rq->method, r);
 	enum MHD_Result result;
 
 	if (!response) {
@@ -112,7 +157,8 @@ static enum MHD_Result send_reply(struct server *s, struct MHD_Connection *c, co
 	}
 	add_headers(response, r);
 	result = MHD_queue_response(c, r->status, response);
-	MHD_destroy_response(response);
+	if (!r->is_common || r->status != MHD_HTTP_OK || !keep_common(s, rq->path, response, r->length))
+		MHD_destroy_response(response);
 	reply_clear(r);
 	return result;
 }
@@ -167,21 +213,28 @@ static enum MHD_Result on_headers(struct server *s, struct MHD_Connection *c, co
 			return MHD_YES;
 		refuse_size(&r);
 	}
-	return send_reply(s, c, rq->method, &r);
+	return send_reply(s, c, rq, &r);
 }
 
 static enum MHD_Result on_whole(struct server *s, struct MHD_Connection *c, const struct call *call,
 				struct request *rq)
 {
+	const struct common *common;
 	struct reply r = {0};
 
 	rq->body = call->body ? call->body : "";
 	rq->length = call->length;
-	if (call->is_too_large)
+	if (call->is_too_large) {
 		refuse_size(&r);
-	else if (!route_refuses(s, rq, &r))
+	} else if (!route_refuses(s, rq, &r)) {
+		common = find_common(s, rq->path);
+		if (common) {
+			limits_answer(&s->limits, visitor_of(c), common->length, clock_monotonic_ns());
+			return MHD_queue_response(c, MHD_HTTP_OK, common->response);
+		}
 		route_answer(s, rq, &r);
-	return send_reply(s, c, rq->method, &r);
+	}
+	return send_reply(s, c, rq, &r);
 }
 
 static enum MHD_Result on_request(void *context, struct MHD_Connection *c, const char *url,

@@ -83,8 +83,11 @@ void limits_leave(struct limits *l, struct visitor *v)
 
 void limits_answer(struct limits *l, struct visitor *v, size_t bytes, uint64_t now_ns)
 {
+	size_t most =
+		LIMITS_ANSWERS * bytes > LIMITS_ANSWERS_BYTES ? LIMITS_ANSWERS * bytes : LIMITS_ANSWERS_BYTES;
+
 	enter_phase(l, v, VISITOR_READS, bytes, now_ns);
-	while (l->answers_bytes > LIMITS_ANSWERS_BYTES && send_oldest_away(l, VISITOR_READS, v))
+	while (l->answers_bytes > most && send_oldest_away(l, VISITOR_READS, v))
 		;
 }
 

@@ -16,8 +16,9 @@
 #define LIMITS_RESERVE     32 /* of them, kept free by sending somebody away */
 #define LIMITS_REQUEST_NS  10000000000ULL /* for a request, from the connection or the last answer on */
 #define LIMITS_ANSWER_NS   60000000000ULL /* for reading an answer */
-#define LIMITS_ANSWERS_BYTES                                                                                 \
-	(64U << 20) /* of answers that wait for their readers; a single one may be larger */
+/* Answers that wait for their readers: so many bytes, or so many of the present one if it is a large one. */
+#define LIMITS_ANSWERS_BYTES (64U << 20)
+#define LIMITS_ANSWERS       4
 
 enum visitor_phase {
 	VISITOR_ASKS, /* its request is not complete */

@@ -19,6 +19,7 @@ struct reply {
 	const char *allow; /* 405: the methods that there are */
 	const struct page *page; /* instead of a body: bytes that stay */
 	bool is_stream; /* instead of a body: what comes */
+	bool is_common; /* whoever asks the same in the next moment may get the same */
 };
 
 /* A body that is being written. */

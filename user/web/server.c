@@ -65,6 +65,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *context)
 	(void)usec;
 	limits_check(&s->limits, now_ns);
 	streams_check(&s->streams, now_ns);
+	http_forget(s, now_ns);
 	look(s);
 	MHD_run(s->mhd);
 	sd_event_source_set_time_relative(source, s->streams.count ? LOOK_US / LOOK_WATCHED : LOOK_US);
@@ -198,6 +199,7 @@ static void close_server(struct server *s)
 		streams_end(&s->streams);
 		MHD_run(s->mhd);
 		MHD_stop_daemon(s->mhd);
+		http_forget(s, UINT64_MAX);
 	}
 	streams_free(&s->streams);
 	sd_event_source_disable_unref(s->tick);

@@ -16,6 +16,20 @@
 #include "web/stream.h"
 #include "web/web.h"
 
+/*
+ * The last answer to a question that many may ask at once. It is dear to make and the same for all, so those
+ * who ask within a moment share it, and its memory.
+ */
+struct common {
+	char path[32]; /* "": none */
+	struct MHD_Response *response;
+	size_t length;
+	uint64_t made_ns;
+};
+
+#define COMMON_ANSWERS 4
+#define COMMON_NS      100000000ULL /* a moment */
+
 struct server {
 	const struct web_options *options;
 	char own_name[HOST_NAME_MAX + 1];
@@ -31,6 +45,7 @@ struct server {
 	struct look look;
 	struct news *news;
 	struct streams streams;
+	struct common common[COMMON_ANSWERS];
 };
 
 /* Looks at all peers now. 0, or -ENOMEM. */
@@ -38,5 +53,8 @@ int server_look(struct server *s);
 
 /* http.c: requests that have come are answered from within MHD_run(). NULL, with errno. */
 struct MHD_Daemon *http_start(struct server *s);
+
+/* Forgets answers that are too old to be given again. */
+void http_forget(struct server *s, uint64_t now_ns);
 
 #endif
