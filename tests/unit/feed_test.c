@@ -72,7 +72,7 @@ static void turn(void)
 
 static int join(void)
 {
-	int fd = feed_socket_connect(path, said, sizeof(said));
+	int fd = feed_socket_connect(path, 0, said, sizeof(said));
 
 	assert_true(fd >= 0);
 	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
@@ -220,10 +220,14 @@ static void slow_client_delays_nobody(void **state)
 	assert_non_null(strstr(output, "\"type\":\"lost\""));
 	lost = strtoull(strstr(output, "\"count\":") + 8, NULL, 10);
 	assert_int_equal(count_lines(output) - 1 + lost, 20000);
+	assert_int_equal(feed_dropped(feed), lost);
 	assert_int_equal(line_value(count_lines(output) - 1, "seq"), 20000);
 	assert_int_equal(line_value(count_lines(output) - QUEUE_LINES, "seq"), 20000 - QUEUE_LINES + 1);
 	close(slow);
 	close(quick);
+	turn();
+	assert_int_equal(feed_clients(feed), 0);
+	assert_int_equal(feed_dropped(feed), lost); /* who has gone is not forgotten */
 }
 
 static void state_larger_than_every_buffer_arrives(void **state)
@@ -333,7 +337,7 @@ static void used_paths_are_refused_and_stale_ones_taken(void **state)
 	snprintf(name, sizeof(name), "%s/stale", directory);
 	assert_int_equal(feed_socket_open(&stale, name, "root", said, sizeof(said)), 0);
 	close(stale.fd); /* killed: the file stays */
-	assert_int_equal(feed_socket_connect(name, said, sizeof(said)), -ECONNREFUSED);
+	assert_int_equal(feed_socket_connect(name, 0, said, sizeof(said)), -ECONNREFUSED);
 	assert_non_null(strstr(said, "no `kphi run` listens there"));
 	assert_int_equal(feed_socket_open(&stale, name, "root", said, sizeof(said)), 0);
 	feed_socket_close(&stale);

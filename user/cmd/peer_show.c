@@ -10,6 +10,7 @@
 #include "cmd/session.h"
 #include "io/parse.h"
 #include "kernel/clock.h"
+#include "show/verdict.h"
 
 static int show_all(struct kphi_cli *cli, const struct session *s)
 {
@@ -49,6 +50,7 @@ int show_busy(const char *name)
 static int show_one(struct kphi_cli *cli, const struct session *s, const char *name)
 {
 	struct threshold threshold;
+	struct kphi_daemon daemon;
 	struct view v;
 	struct out *o;
 	int64_t slot;
@@ -60,6 +62,7 @@ static int show_one(struct kphi_cli *cli, const struct session *s, const char *n
 		return show_busy(name);
 	threshold_prepare(&threshold, POLICY_SUSPECT);
 	view_judge(&v, &s->store, (uint32_t)slot, &threshold, clock_monotonic_ns());
+	view_daemon(&v, &s->store, store_daemon(&s->store, v.now_ns, &daemon) ? &daemon : NULL);
 	o = out_new(stdout, cli->mode);
 	out_open_object(o, NULL);
 	say_peer(o, &v, SHOW_DETAIL);
@@ -86,8 +89,20 @@ static int host_label(struct args *args, char label[KPHI_NAME_SIZE])
 	return -1;
 }
 
+/* A keyword wherever it comes first: `peer show name metrics` shows the peer that is called so. */
+static bool wants_metrics(struct args *args)
+{
+	if (!args->argc || strcmp(args->argv[0], "metrics") != 0)
+		return false;
+	args_word(args);
+	return true;
+}
+
 int peer_show(struct kphi_cli *cli, struct args *args)
 {
+	if (wants_metrics(args))
+		return peer_metrics(cli, args);
+
 	bool host = args->argc > 1 && !strcmp(args->argv[0], "host"), one = args->argc && !host;
 	char name[KPHI_NAME_SIZE];
 	struct session s;

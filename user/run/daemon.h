@@ -16,15 +16,17 @@
 #include "run/config.h"
 #include "run/exec.h"
 #include "run/feed.h"
-#include "run/lateness.h"
 #include "run/names.h"
+#include "run/report.h"
 #include "run/token.h"
 #include "run/verdicts.h"
+#include "run/web_child.h"
 
 struct ring_buffer;
 
 struct daemon {
 	const char *file; /* of the configuration */
+	const char *pin_root; /* as it was said; NULL: it was not */
 	struct config *config;
 	struct pin pin;
 	struct store store;
@@ -33,6 +35,7 @@ struct daemon {
 	struct token token;
 	struct names names;
 	struct verdicts verdicts;
+	struct report report;
 	struct devices *devices;
 	struct attacher *attacher;
 	struct ring_buffer *hints;
@@ -42,6 +45,7 @@ struct daemon {
 	struct exec *exec;
 	uint64_t exec_bucket[ENGINE_CONSUMERS];
 	struct census census;
+	struct web_child *web;
 
 	sd_event *loop;
 	sd_event_source *deadline, *round;
@@ -53,7 +57,7 @@ struct daemon {
 	char attach_failure[1200]; /* as it was last said: it is tried again every second */
 	uint32_t absent; /* devices of the file that do not exist yet */
 	uint32_t reload_waits; /* rounds that a reload has waited for the store's lock; 0: none waits */
-	struct lateness lateness; /* of deadlines */
+	struct kphi_histogram lateness; /* of deadlines, in this life */
 	uint64_t late_bucket;
 	uint64_t late_unsaid; /* times the loop was late since that was last said */
 	bool gave_up;
@@ -76,6 +80,9 @@ void daemon_attached(void *context, const char *device, bool attached, const cha
 
 /* Prints what came of applying a configuration into `text`. */
 void daemon_describe(const struct apply *a, const struct config *config, char *text, size_t size);
+
+/* The HTTP server as the configuration wants it. False: no memory, and it stays as it is. */
+bool daemon_serve(struct daemon *d);
 
 /* --- open.c: from a file to a daemon that could run, and back --- */
 

@@ -134,8 +134,8 @@ static void run_command(struct daemon *d, const struct event *event, const char 
 			.bucket = &d->exec_bucket[i],
 		};
 
-		if (c->exec && !strcmp(order.consumer, event->consumer))
-			exec_run(d->exec, &order);
+		if (c->exec && !strcmp(order.consumer, event->consumer) && exec_run(d->exec, &order))
+			report_command(&d->report);
 	}
 }
 
@@ -143,8 +143,10 @@ void daemon_event(void *context, const struct event *event)
 {
 	struct daemon *d = context;
 	size_t length;
-	const char *line = feed_say(d->feed, event, &length);
+	const char *line;
 
+	report_event(&d->report, event, clock_monotonic_ns());
+	line = feed_say(d->feed, event, &length);
 	if (line && event->token && event->consumer &&
 	    (event->type == EVENT_suspect || event->type == EVENT_trust))
 		run_command(d, event, line, length);
@@ -189,4 +191,28 @@ void daemon_describe(const struct apply *a, const struct config *config, char *t
 		 "in force: %u consumers; %u peers: %u added, %u changed, %u as they were%s; %u devices%s%s",
 		 config->engine.consumers, config->peers_count, a->added, a->changed, a->kept, others,
 		 config->devices_count, *a->notes ? "; " : "", a->notes);
+}
+
+bool daemon_serve(struct daemon *d)
+{
+	const struct config_web *web = &d->config->web;
+	const char *words[20] = {"kphi"}, *hosts[] = {"hosts", web->hosts};
+	char most[16];
+	const char *const serve[] = {
+		"web",      "serve",       "listen",    web->listen, "socket", d->config->socket,
+		"per_peer", web->per_peer, "peers_max", most};
+	size_t n = 1;
+
+	if (!web->listen)
+		return !web_child_set(d->web, NULL, NULL);
+	if (d->pin_root) {
+		words[n++] = "--pin";
+		words[n++] = d->pin_root;
+	}
+	snprintf(most, sizeof(most), "%u", web->peers_max);
+	memcpy(&words[n], serve, sizeof(serve));
+	n += sizeof(serve) / sizeof(*serve);
+	if (web->hosts)
+		memcpy(&words[n], hosts, sizeof(hosts));
+	return !web_child_set(d->web, web->listen, (char *const *)(uintptr_t)words);
 }

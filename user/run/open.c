@@ -41,6 +41,7 @@ static int open_store(struct daemon *d, const char *pin)
 	err = err ? err : lock_store(d, &w);
 	err = err ? err : store_open(&d->store, &d->pin, &w);
 	err = err ? err : control_open(&d->control, &d->pin, &w);
+	err = err ? err : report_open(&d->report, &d->pin, &w);
 	pin_close(&d->pin);
 	return err ? failed(err, w.text) : 0;
 }
@@ -137,6 +138,7 @@ static int open_engine(struct daemon *d)
 {
 	struct engine_host host = daemon_host(d);
 	const char *state = d->config->state;
+	uint64_t now_ns = clock_monotonic_ns();
 	char reason[1024];
 	struct names before;
 	int err = token_open(&d->token, state, verdicts_token(&d->store), reason, sizeof(reason));
@@ -156,6 +158,8 @@ static int open_engine(struct daemon *d)
 		fail("%s/consumers: cannot keep the consumers' names: %s", state, strerror(-err));
 		return err;
 	}
+	report_begin(&d->report, d->verdicts.life, now_ns, now_ns + d->config->engine.verdict_ttl_ns);
+	report_consumers(&d->report, &d->config->engine);
 	d->engine = engine_new(&d->config->engine, &host, d->store.header->peers);
 	if (!d->engine || census_open(&d->census, d->store.header->peers))
 		return failed(-ENOMEM, "no memory for the engine");
@@ -179,7 +183,8 @@ static int open_outputs(struct daemon *d)
 		return failed(err, "cannot make an event loop");
 	d->feed = feed_new(d->loop, recite, d);
 	d->exec = exec_new(d->loop, daemon_event, d);
-	if (!d->feed || !d->exec)
+	d->web = web_child_new(d->loop, "/proc/self/exe", &web_pace_default, daemon_event, d);
+	if (!d->feed || !d->exec || !d->web)
 		return failed(-ENOMEM, "no memory for the outputs");
 	err = feed_listen(d->feed, d->config->socket, d->config->group, reason, sizeof(reason));
 	if (err)
@@ -196,8 +201,12 @@ int daemon_open(struct daemon *d, const char *file, const char *pin)
 	struct apply applied;
 	int err;
 
-	*d = (struct daemon){
-		.file = file, .lock = -1, .pin.lock = -1, .control.program = -1, .token.lock = -1};
+	*d = (struct daemon){.file = file,
+			     .pin_root = pin,
+			     .lock = -1,
+			     .pin.lock = -1,
+			     .control.program = -1,
+			     .token.lock = -1};
 	d->config = config_load(file, said);
 	if (!d->config)
 		return failed(-EINVAL, said);
@@ -210,6 +219,7 @@ int daemon_open(struct daemon *d, const char *file, const char *pin)
 	if (err)
 		return err;
 	daemon_describe(&applied, d->config, said, sizeof(said));
+	report_config(&d->report, true);
 	daemon_say_config(d, true, said);
 	return 0;
 }
@@ -219,11 +229,13 @@ void daemon_close(struct daemon *d)
 {
 	sd_event_source_disable_unref(d->deadline);
 	sd_event_source_disable_unref(d->round);
+	web_child_free(d->web);
 	exec_free(d->exec);
 	feed_free(d->feed);
 	engine_free(d->engine);
 	census_close(&d->census);
 	token_close(&d->token);
+	report_close(&d->report);
 	ring_buffer__free(d->hints);
 	attacher_free(d->attacher);
 	devices_free(d->devices);

@@ -61,6 +61,8 @@ static void take_outputs(struct daemon *d, struct apply *a)
 		apply_note(a, "%s", reason);
 	if (feed_standard(d->feed, d->config->standard ? STDOUT_FILENO : -1))
 		apply_note(a, "standard output takes no events");
+	if (!daemon_serve(d))
+		apply_note(a, "no memory to tell the HTTP server");
 }
 
 /* The names are on disk before any verdict is written in their numbers. False: nothing has changed. */
@@ -78,6 +80,7 @@ static bool take_consumers(struct daemon *d, struct config *new)
 	d->names = names;
 	if (engine_configure(d->engine, &new->engine, map, clock_monotonic_ns())) {
 		move_buckets(d, map);
+		report_consumers(&d->report, &new->engine);
 		return true;
 	}
 	d->config = old;
@@ -92,6 +95,7 @@ static void refuse_file(struct daemon *d, const char *reason)
 
 	snprintf(detail, sizeof(detail), "refused, the former configuration stays in force: %s", reason);
 	warn("%s", detail);
+	report_config(&d->report, false);
 	daemon_say_config(d, false, detail);
 }
 
@@ -139,6 +143,7 @@ static void reload(struct daemon *d)
 	take_outputs(d, &a);
 	config_free(old);
 	daemon_describe(&a, new, said, sizeof(said));
+	report_config(&d->report, true);
 	daemon_say_config(d, true, said);
 }
 
