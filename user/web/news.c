@@ -20,7 +20,7 @@ struct item {
 struct news {
 	sd_event *loop;
 	const char *socket;
-	news_tell_fn *tell;
+	void (*tell)(void *context);
 	void *context;
 	struct client client;
 	bool connected;
@@ -90,7 +90,7 @@ void news_take(struct news *n, const char *line, size_t length)
 	item = &n->ring[++n->last % NEWS_KEPT];
 	packet_put(item->packet);
 	*item = (struct item){packet, seq};
-	n->tell(n->context, packet, n->last);
+	n->tell(n->context);
 }
 
 static void disconnect(struct news *n)
@@ -148,7 +148,8 @@ static int on_retry(sd_event_source *source, uint64_t usec, void *context)
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-struct news *news_new(sd_event *loop, const char *socket, uint64_t base, news_tell_fn *tell, void *context)
+struct news *news_new(sd_event *loop, const char *socket, uint64_t base, void (*tell)(void *context),
+		      void *context)
 {
 	struct news *n = calloc(1, sizeof(*n));
 

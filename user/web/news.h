@@ -16,13 +16,12 @@
 
 struct news;
 
-typedef void news_tell_fn(void *context, const struct packet *event, uint64_t number);
-
 /*
- * `tell` gets each event as it comes. Its number rises by one with each, from `base` + 1: readers that knew
- * an earlier server are not misled if that is a time. NULL: no memory.
+ * `tell` is called whenever an event has come. Their numbers rise by one with each, from `base` + 1: readers
+ * that knew an earlier server are not misled if that is a time. NULL: no memory.
  */
-struct news *news_new(sd_event *loop, const char *socket, uint64_t base, news_tell_fn *tell, void *context);
+struct news *news_new(sd_event *loop, const char *socket, uint64_t base, void (*tell)(void *context),
+		      void *context);
 void news_free(struct news *n);
 
 /* A line that came, without its newline; only events are taken. For the socket, and for tests. */

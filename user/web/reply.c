@@ -53,7 +53,8 @@ static void reply_text(struct reply *r, const char *type, char *text, size_t len
 		reply_error(r, MHD_HTTP_SERVICE_UNAVAILABLE, "there is no memory for the answer");
 		return;
 	}
-	*r = (struct reply){.status = MHD_HTTP_OK, .type = type, .body = text, .length = length};
+	*r = (struct reply){.status = MHD_HTTP_OK, .type = type, .length = length};
+	r->body = text;
 }
 
 void reply_json(struct reply *r, struct json_document *d)

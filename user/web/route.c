@@ -101,5 +101,8 @@ bool route_refuses(const struct server *s, const struct request *rq, struct repl
 
 void route_answer(struct server *s, const struct request *rq, struct reply *r)
 {
-	find_route(rq->path)->answer(s, rq, r);
+	const struct route *route = find_route(rq->path);
+
+	if (route)
+		route->answer(s, rq, r);
 }

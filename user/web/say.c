@@ -11,17 +11,17 @@
 #include "core/histogram.h"
 #include "version.h"
 
-void say_who(struct out *o, const struct store *s, const struct look_peer *who)
+void say_who(struct out *o, const struct store *s, const struct look_peer *peer)
 {
 	struct kphi_record record;
-	struct kphi_peer peer;
-	bool known = !store_read(s, who->slot, &record, &peer) && record.generation == who->generation &&
+	struct kphi_peer named;
+	bool known = !store_read(s, peer->slot, &record, &named) && record.generation == peer->generation &&
 		     record.state != KPHI_FREE;
 
-	out_string(o, "name", NULL, known ? peer.name : "");
-	out_string(o, "host", NULL, known && *peer.host ? peer.host : NULL);
-	out_u64(o, "slot", NULL, who->slot);
-	out_u64(o, "generation", NULL, who->generation);
+	out_string(o, "name", NULL, known ? named.name : "");
+	out_string(o, "host", NULL, known && *named.host ? named.host : NULL);
+	out_u64(o, "slot", NULL, peer->slot);
+	out_u64(o, "generation", NULL, peer->generation);
 }
 
 void say_cells(struct out *o, const uint8_t *cells, uint32_t n)

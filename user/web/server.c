@@ -72,12 +72,12 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *context)
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-static void on_event(void *context, const struct packet *event, uint64_t number)
+/* Whoever is woken is served when the loop comes round: libmicrohttpd wakes itself. */
+static void on_event(void *context)
 {
 	struct server *s = context;
 
-	streams_tell(&s->streams, event, number);
-	/* Whoever was woken is served when the loop comes round: see before_sleep(). */
+	streams_wake(&s->streams);
 }
 
 static int on_mhd(sd_event_source *source, int fd, uint32_t events, void *context)

@@ -10,21 +10,14 @@
 
 #define BLOCK_SIZE (16 * 1024)
 
-/* An event that waits for its reader. */
-struct waiting {
-	struct waiting *next;
-	struct packet *packet;
-};
-
 struct stream {
 	struct streams *all;
 	struct MHD_Connection *connection;
 	struct visitor *visitor;
 	struct packet *current; /* on its way */
 	size_t sent; /* of it */
-	struct waiting *first, **end;
-	size_t waiting_bytes;
 	uint64_t roster_number, frame_number; /* of the last ones that it has got */
+	uint64_t event_number; /* of the next one that it is to get */
 	uint64_t moved_ns; /* when it last took something */
 	bool suspended, ending;
 };
@@ -116,32 +109,22 @@ static void end(struct stream *s)
 	wake(s);
 }
 
-static void push(struct stream *s, struct packet *p)
+/* The next event, which the news keep until it is read; a reader who is later than that has missed some. */
+static struct packet *next_event(struct stream *s)
 {
-	struct waiting *w = malloc(sizeof(*w));
+	const struct news *news = s->all->news;
+	const struct packet *event;
+	struct packet *p;
 
-	if (!w || s->waiting_bytes > STREAM_WAITING_BYTES) {
-		free(w);
-		end(s); /* it would miss an event, and not know it */
-		return;
+	if (s->event_number > news_last(news))
+		return NULL;
+	if (s->event_number != news_next(news, s->event_number - 1)) {
+		end(s);
+		return NULL;
 	}
-	p->holders++;
-	*w = (struct waiting){NULL, p};
-	*s->end = w;
-	s->end = &w->next;
-	s->waiting_bytes += p->length;
-}
-
-static struct packet *pop(struct stream *s)
-{
-	struct waiting *w = s->first;
-	struct packet *p = w->packet;
-
-	s->first = w->next;
-	if (!s->first)
-		s->end = &s->first;
-	s->waiting_bytes -= p->length;
-	free(w);
+	event = news_at(news, s->event_number);
+	p = as_event("event", s->event_number, strndup(event->text, event->length), event->length);
+	s->event_number += p != NULL;
 	return p;
 }
 
@@ -149,14 +132,16 @@ static struct packet *pop(struct stream *s)
 static struct packet *next_packet(struct stream *s)
 {
 	struct streams *all = s->all;
+	struct packet *event;
 
 	if (all->roster && s->roster_number != all->roster_number) {
 		s->roster_number = all->roster_number;
 		all->roster->holders++;
 		return all->roster;
 	}
-	if (s->first)
-		return pop(s);
+	event = next_event(s);
+	if (event)
+		return event;
 	if (all->frame && s->frame_number != all->frame_number) {
 		s->frame_number = all->frame_number;
 		all->frame->holders++;
@@ -172,12 +157,12 @@ static ssize_t give(void *context, uint64_t position, char *buffer, size_t size)
 	size_t part;
 
 	(void)position;
-	if (s->ending)
-		return MHD_CONTENT_READER_END_WITH_ERROR;
 	if (!s->current) {
 		s->current = next_packet(s);
 		s->sent = 0;
 	}
+	if (s->ending)
+		return MHD_CONTENT_READER_END_WITH_ERROR;
 	if (!s->current) {
 		s->suspended = true;
 		MHD_suspend_connection(s->connection);
@@ -208,23 +193,7 @@ static void gone(void *context)
 		break;
 	}
 	packet_put(s->current);
-	while (s->first)
-		packet_put(pop(s));
 	free(s);
-}
-
-/* What a browser that was cut off has missed. */
-static void catch_up(struct stream *s, const struct news *news, uint64_t after)
-{
-	for (uint64_t number = news_next(news, after); after && number <= news_last(news); number++) {
-		const struct packet *event = news_at(news, number);
-		struct packet *p =
-			as_event("event", number, strndup(event->text, event->length), event->length);
-
-		if (p)
-			push(s, p);
-		packet_put(p);
-	}
 }
 
 struct MHD_Response *stream_new(struct streams *all, struct MHD_Connection *connection,
@@ -235,18 +204,19 @@ struct MHD_Response *stream_new(struct streams *all, struct MHD_Connection *conn
 
 	if (!s)
 		return NULL;
-	*s = (struct stream){.all = all,
-			     .connection = connection,
-			     .visitor = visitor,
-			     .moved_ns = now_ns,
-			     .end = &s->first};
+	*s = (struct stream){
+		.all = all,
+		.connection = connection,
+		.visitor = visitor,
+		.moved_ns = now_ns,
+		.event_number = after ? news_next(all->news, after) : news_last(all->news) + 1,
+	};
 	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, give, s, gone);
 	if (!response) {
 		free(s);
 		return NULL;
 	}
 	all->stream[all->count++] = s;
-	catch_up(s, all->news, after);
 	limits_stream(all->limits, visitor, now_ns);
 	return response;
 }
@@ -256,12 +226,6 @@ struct MHD_Response *stream_new(struct streams *all, struct MHD_Connection *conn
 bool streams_has_room(const struct streams *s)
 {
 	return s->count < STREAMS_MAX;
-}
-
-static void wake_all(struct streams *s)
-{
-	for (uint32_t i = 0; i < s->count; i++)
-		wake(s->stream[i]);
 }
 
 static void replace(struct packet **packet, struct packet *by)
@@ -283,21 +247,13 @@ void streams_show(struct streams *s, const struct look *look, const struct store
 	text = stream_frame(look, &length);
 	replace(&s->frame, as_event("frame", 0, text, length));
 	s->frame_number++;
-	wake_all(s);
+	streams_wake(s);
 }
 
-void streams_tell(struct streams *s, const struct packet *event, uint64_t number)
+void streams_wake(struct streams *s)
 {
-	struct packet *p;
-
-	if (!s->count)
-		return;
-	p = as_event("event", number, strndup(event->text, event->length), event->length);
-	/* Backwards: the push may end one, and the last takes its place. */
-	for (uint32_t i = s->count; p && i-- > 0;)
-		push(s->stream[i], p);
-	packet_put(p);
-	wake_all(s);
+	for (uint32_t i = 0; i < s->count; i++)
+		wake(s->stream[i]);
 }
 
 void streams_check(struct streams *s, uint64_t now_ns)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Those who watch: server-sent events. A roster and a frame of all are made once and shared; of both a
- * reader gets the newest when it has room for it, and every event.
+ * Those who watch: server-sent events. A roster and a frame are made once for all; of both a reader gets the
+ * newest when it has room for it. Events it gets one after the other, as long as the news keep them.
  */
 #ifndef KPHI_WEB_STREAM_H
 #define KPHI_WEB_STREAM_H
@@ -14,9 +14,8 @@
 #include "web/look.h"
 #include "web/news.h"
 
-#define STREAMS_MAX          32
-#define STREAM_WAITING_BYTES (1U << 20) /* of events that wait for a reader */
-#define STREAM_STUCK_NS      60000000000ULL /* a reader that has taken nothing for so long is none */
+#define STREAMS_MAX     32
+#define STREAM_STUCK_NS 60000000000ULL /* a reader that has taken nothing for so long is none */
 
 struct streams {
 	uint32_t count;
@@ -31,15 +30,17 @@ struct streams {
 bool streams_has_room(const struct streams *s);
 
 /*
- * One more; an event after number `after` (0: only those to come) is sent as well. The response for it, or
+ * One more, to which events after number `after` (0: only those to come) are sent. The response for it, or
  * NULL: no memory.
  */
-struct MHD_Response *stream_new(struct streams *s, struct MHD_Connection *connection, struct visitor *visitor,
-				uint64_t after, uint64_t now_ns);
+struct MHD_Response *stream_new(struct streams *all, struct MHD_Connection *connection,
+				struct visitor *visitor, uint64_t after, uint64_t now_ns);
 
-/* What there is to see now, and an event. MHD_run() is owed afterwards: somebody may have been woken. */
+/* What there is to see now. MHD_run() is owed afterwards, as it is after streams_wake(). */
 void streams_show(struct streams *s, const struct look *look, const struct store *store);
-void streams_tell(struct streams *s, const struct packet *event, uint64_t number);
+
+/* There is an event more. */
+void streams_wake(struct streams *s);
 
 /* Ends those whose readers take nothing any more. */
 void streams_check(struct streams *s, uint64_t now_ns);

@@ -9,41 +9,20 @@ function add(to, tag, attributes = {}, text) {
 	const element = document.createElement(tag);
 
 	for (const [key, value] of Object.entries(attributes))
-		if (value !== null && value !== undefined)
-			element.setAttribute(key, value);
-	if (text !== undefined)
-		element.textContent = text;
+		if (value !== null && value !== undefined) element.setAttribute(key, value);
+	if (text !== undefined) element.textContent = text;
 	to.append(element);
 	return element;
 }
 
 /* Only what differs touches the document, because each touch costs a layout and is read out. */
 function say(element, text) {
-	if (element.textContent !== text)
-		element.textContent = text;
+	if (element.textContent !== text) element.textContent = text;
 }
 
 function mark(element, name, value) {
-	if (value === null || value === undefined || value === false)
-		element.removeAttribute(name);
-	else if (element.getAttribute(name) !== String(value))
-		element.setAttribute(name, value);
-}
-
-/* One of a row of buttons is pressed: onChoice(value) when it is another. */
-function choice(group, onChoice) {
-	const buttons = [...group.querySelectorAll('button')];
-
-	function choose(value) {
-		for (const b of buttons)
-			b.setAttribute('aria-pressed', String(b.value === String(value)));
-	}
-	for (const b of buttons)
-		b.addEventListener('click', () => {
-			choose(b.value);
-			onChoice(b.value);
-		});
-	return choose;
+	if (value === null || value === undefined || value === false) element.removeAttribute(name);
+	else if (element.getAttribute(name) !== String(value)) element.setAttribute(name, value);
 }
 
 /* Whatever fails is said on the page, not only in a console that nobody has open. */

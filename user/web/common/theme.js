@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 
-/* --- day and night: as the system has it, until the reader says otherwise. Canvases are told, because they cannot inherit. */
+/* --- day and night: as the system has it, until the reader says otherwise. Canvases are told, because they cannot
+   inherit. */
 
 const theme = (() => {
-	const ORDER = ['auto', 'light', 'dark'], night = matchMedia('(prefers-color-scheme: dark)'), told = [];
+	const ORDER = ['auto', 'light', 'dark'],
+		night = matchMedia('(prefers-color-scheme: dark)'),
+		told = [];
 	let chosen = 'auto';
 
 	try {
@@ -13,10 +16,8 @@ const theme = (() => {
 	}
 
 	function apply() {
-		if (chosen === 'auto')
-			delete document.documentElement.dataset.theme;
-		else
-			document.documentElement.dataset.theme = chosen;
+		if (chosen === 'auto') delete document.documentElement.dataset.theme;
+		else document.documentElement.dataset.theme = chosen;
 		for (const b of document.querySelectorAll('button.theme')) {
 			say(b, {auto: '◐ auto', light: '○ light', dark: '● dark'}[chosen]);
 			b.setAttribute('aria-label', `Colours: ${chosen}. Press for another`);
@@ -50,8 +51,7 @@ const theme = (() => {
 			return value;
 		},
 		begin: () => {
-			for (const b of document.querySelectorAll('button.theme'))
-				b.addEventListener('click', next);
+			for (const b of document.querySelectorAll('button.theme')) b.addEventListener('click', next);
 			apply();
 		},
 	};

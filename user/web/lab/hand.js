@@ -10,8 +10,7 @@ function handle(box, on) {
 	function tell(i) {
 		plot.point(i);
 		tip.hidden = i === null;
-		if (i === null)
-			return;
+		if (i === null) return;
 		tip.replaceChildren();
 		on.words(i).forEach((line, k) => add(tip, k ? 'div' : 'b', {}, line));
 		const x = plot.xOf(i);
@@ -27,20 +26,16 @@ function handle(box, on) {
 	};
 
 	box.addEventListener('pointermove', (event) => {
-		if (!plot.ready())
-			return;
+		if (!plot.ready()) return;
 		const [x, y] = place(event);
 
 		box.style.cursor = dragging || plot.nearTimeout(y) ? 'ns-resize' : 'crosshair';
-		if (dragging)
-			on.timeout(plot.nsAt(y));
-		else
-			tell(plot.barAt(x));
+		if (dragging) on.timeout(plot.nsAt(y));
+		else tell(plot.barAt(x));
 	});
 	box.addEventListener('pointerdown', (event) => {
 		dragging = plot.ready() && plot.nearTimeout(place(event)[1]);
-		if (!dragging)
-			return;
+		if (!dragging) return;
 		event.preventDefault();
 		box.setPointerCapture(event.pointerId);
 		tell(null);
@@ -50,25 +45,21 @@ function handle(box, on) {
 	box.addEventListener('dblclick', (event) => {
 		const i = plot.barAt(place(event)[0]);
 
-		if (i !== null)
-			on.pauseAt(i);
+		if (i !== null) on.pauseAt(i);
 	});
 	box.addEventListener('pointerleave', () => tell(null));
 	box.addEventListener('keydown', (event) => {
-		const along = {ArrowLeft: -1, ArrowRight: 1}[event.key], up = {ArrowUp: 1.05, ArrowDown: 1 / 1.05}[event.key], at = plot.pointed();
+		const along = {ArrowLeft: -1, ArrowRight: 1}[event.key],
+			up = {ArrowUp: 1.05, ArrowDown: 1 / 1.05}[event.key],
+			at = plot.pointed();
 
-		if (event.ctrlKey || event.metaKey || event.altKey || !plot.ready())
-			return;
+		if (event.ctrlKey || event.metaKey || event.altKey || !plot.ready()) return;
 		if (along)
 			tell(Math.max(0, at === null ? 0 : plot.xOf(at + along) < box.clientWidth - 14 ? at + along : at));
-		else if (up)
-			on.timeout(null, up);
-		else if (event.key === 'Enter' && at !== null)
-			on.pauseAt(at);
-		else
-			return;
+		else if (up) on.timeout(null, up);
+		else if (event.key === 'Enter' && at !== null) on.pauseAt(at);
+		else return;
 		event.preventDefault();
-		if (plot.pointed() !== null)
-			say(byId('plot-said'), on.words(plot.pointed()).join(', '));
+		if (plot.pointed() !== null) say(byId('plot-said'), on.words(plot.pointed()).join(', '));
 	});
 }

@@ -7,7 +7,8 @@ const modelColour = (name) => `--c${MODELS.indexOf(name)}`;
 
 /* One question at a time, and only the newest of those that wait: a slider asks more often than anybody can answer. */
 const judge = (() => {
-	let asking = false, waiting = null;
+	let asking = false,
+		waiting = null;
 
 	async function go() {
 		asking = true;
@@ -16,13 +17,9 @@ const judge = (() => {
 
 			waiting = null;
 			try {
-				const got = await fetch('/api/v1/phi', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(question)});
-				const said = await got.json();
+				const said = await ask('/api/v1/phi', question);
 
-				if (!got.ok)
-					throw new Error(said.error || 'status ' + got.status);
-				if (!waiting)
-					onAnswer(said);
+				if (!waiting) onAnswer(said);
 			} catch (why) {
 				onFailure(why);
 			}
@@ -32,17 +29,33 @@ const judge = (() => {
 
 	return (question, onAnswer, onFailure) => {
 		waiting = {question, onAnswer, onFailure};
-		if (!asking)
-			go();
+		if (!asking) go();
 	};
 })();
 
 /* What each detector made of the sequence: mistakes are detections of what was no injected pause. */
 function verdicts(said, sequence) {
 	const last = sequence.intervals_ns.length - 1;
-	const row = (name, detections, judged, waits, now) => ({name, detections, judged, mistakes: detections.filter((i) => i !== sequence.pauseAt).length,
-		found: sequence.pauseAt !== null && detections.includes(sequence.pauseAt), after_ns: sequence.pauseAt === null ? null : waits(sequence.pauseAt), crash_ns: now});
+	const row = (name, detections, judged, waits, now) => ({
+		name,
+		detections,
+		judged,
+		mistakes: detections.filter((i) => i !== sequence.pauseAt).length,
+		found: sequence.pauseAt !== null && detections.includes(sequence.pauseAt),
+		after_ns: sequence.pauseAt === null ? null : waits(sequence.pauseAt),
+		crash_ns: now,
+	});
 
-	return [row('fixed', said.fixed.breaches, last + 1, () => said.fixed.timeout_ns, said.fixed.timeout_ns),
-		...said.models.map((m) => row(m.model, m.detections, m.phi.filter((phi) => phi !== null).length, (i) => m.reach_ns[i], m.reach_ns[last]))];
+	return [
+		row('fixed', said.fixed.breaches, last + 1, () => said.fixed.timeout_ns, said.fixed.timeout_ns),
+		...said.models.map((m) =>
+			row(
+				m.model,
+				m.detections,
+				m.phi.filter((phi) => phi !== null).length,
+				(i) => m.reach_ns[i],
+				m.reach_ns[last],
+			),
+		),
+	];
 }

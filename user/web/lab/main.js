@@ -4,12 +4,15 @@
 
 addEventListener('DOMContentLoaded', () => {
 	const SLIDERS = ['threshold', 'pause', 'loss', 'burst', 'jitter'];
-	let state = fromAddress(location.hash), base = null, sequence = null, answer = null, lanes = [];
+	let state = fromAddress(location.hash),
+		base = null,
+		sequence = null,
+		answer = null,
+		lanes = [];
 
 	function trouble(text) {
 		byId('banners').replaceChildren();
-		if (text)
-			add(byId('banners'), 'p', {class: 'warning', role: 'alert'}, text);
+		if (text) add(byId('banners'), 'p', {class: 'warning', role: 'alert'}, text);
 	}
 
 	/* The timeout's slider goes by ratios: from half a mean to forty. */
@@ -18,14 +21,16 @@ addEventListener('DOMContentLoaded', () => {
 
 	function showControls() {
 		byId('timeout').value = String(timeoutAt(state.timeout_ms * MS));
-		for (const key of SLIDERS)
-			byId(key).value = String(state[key]);
+		for (const key of SLIDERS) byId(key).value = String(state[key]);
 		const source = state.peer === null ? 'w:' + state.source : 'peer:' + state.peer;
 
 		if (![...byId('source').options].some((o) => o.value === source) && state.peer !== null)
 			add(byId('source'), 'option', {value: source}, state.peer);
 		byId('source').value = source;
-		say(byId('timeout-said'), `${time(state.timeout_ms * MS)}, ${digits((state.timeout_ms * MS) / sequence.median_ns)} × the median`);
+		say(
+			byId('timeout-said'),
+			`${time(state.timeout_ms * MS)}, ${digits((state.timeout_ms * MS) / sequence.median_ns)} × the median`,
+		);
 		say(byId('threshold-said'), state.threshold.toFixed(1));
 		say(byId('threshold-now'), digits(state.threshold));
 		say(byId('pause-said'), `${state.pause} × the mean, ${time(state.pause * sequence.mean_ns)}`);
@@ -34,13 +39,11 @@ addEventListener('DOMContentLoaded', () => {
 		say(byId('jitter-said'), state.jitter + ' % of the mean');
 		mark(byId('inject'), 'aria-pressed', String(state.injected));
 		say(byId('inject'), state.injected ? 'take the pause out' : 'inject a pause');
-		for (const b of byId('models').children)
-			mark(b, 'aria-pressed', String(!state.hidden.includes(b.value)));
+		for (const b of byId('models').children) mark(b, 'aria-pressed', String(!state.hidden.includes(b.value)));
 	}
 
 	function show() {
-		if (!answer)
-			return;
+		if (!answer) return;
 		lanes = verdicts(answer, sequence).filter((l) => !state.hidden.includes(l.name));
 		plot.show({sequence, said: answer, lanes, hidden: state.hidden, linear: byId('linear').checked});
 		showCounts(byId('counts'), lanes, state.injected);
@@ -52,20 +55,29 @@ addEventListener('DOMContentLoaded', () => {
 	function change(what = {}) {
 		Object.assign(state, what);
 		sequence = sequenceOf(base, {...state, pause: state.injected ? state.pause : 0});
-		if (!state.timeout_ms)
-			state.timeout_ms = Number(((5 * sequence.median_ns) / MS).toPrecision(2));
+		if (!state.timeout_ms) state.timeout_ms = Number(((5 * sequence.median_ns) / MS).toPrecision(2));
 		history.replaceState(null, '', toAddress(state));
 		showControls();
 		const asked = sequence;
 
-		judge({settings: base.settings, window: base.window, threshold: state.threshold, fixed_ns: Math.round(state.timeout_ms * MS), models: MODELS,
-			intervals_ns: sequence.intervals_ns, steps: sequence.steps}, (said) => {
-			if (asked !== sequence)
-				return;
-			answer = said;
-			trouble(null);
-			show();
-		}, (why) => trouble('phi could not be computed: ' + why.message));
+		judge(
+			{
+				settings: base.settings,
+				window: base.window,
+				threshold: state.threshold,
+				fixed_ns: Math.round(state.timeout_ms * MS),
+				models: MODELS,
+				intervals_ns: sequence.intervals_ns,
+				steps: sequence.steps,
+			},
+			(said) => {
+				if (asked !== sequence) return;
+				answer = said;
+				trouble(null);
+				show();
+			},
+			(why) => trouble('phi could not be computed: ' + why.message),
+		);
 	}
 
 	async function load() {
@@ -75,17 +87,16 @@ addEventListener('DOMContentLoaded', () => {
 			return;
 		}
 		try {
-			const got = await fetch('/api/v1/window?' + new URLSearchParams({peer: state.peer}), {cache: 'no-store'}), said = await got.json();
+			const said = await ask('/api/v1/window?' + new URLSearchParams({peer: state.peer}));
 
-			if (!got.ok)
-				throw new Error(said.error);
-			if (said.intervals_ns.length < 2)
-				throw new Error('it has been heard too seldom');
+			if (said.intervals_ns.length < 2) throw new Error('it has been heard too seldom');
 			base = ofPeer(said);
 			state.at = Math.min(state.at, Math.floor(base.intervals_ns.length * 0.8));
 			change();
 		} catch (why) {
-			trouble(`The window of ${state.peer} cannot be shown: ${why.message}. Here is a steady sender instead.`);
+			trouble(
+				`The window of ${state.peer} cannot be shown: ${why.message}. Here is a steady sender instead.`,
+			);
 			Object.assign(state, {peer: null, source: 'steady'});
 			base = builtIn('steady', state.seed);
 			change();
@@ -93,11 +104,20 @@ addEventListener('DOMContentLoaded', () => {
 	}
 
 	function words(i) {
-		const steps = sequence.steps[i], lines = [`beat ${i}: ${time(sequence.intervals_ns[i])}` + (i === sequence.pauseAt ? ', the injected pause' : '') +
-			(steps > 1 ? `, ${count(steps - 1, 'beat')} lost in it` : '')];
+		const steps = sequence.steps[i],
+			lines = [
+				`beat ${i}: ${time(sequence.intervals_ns[i])}` +
+					(i === sequence.pauseAt ? ', the injected pause' : '') +
+					(steps > 1 ? `, ${count(steps - 1, 'beat')} lost in it` : ''),
+			];
 
 		for (const m of answer.models.filter((m) => !state.hidden.includes(m.model)))
-			lines.push(`${m.model}: ` + (m.phi[i] === null ? 'no estimate yet' : `phi ${phiText(m.phi[i])}, waits ${time(m.reach_ns[i])}`));
+			lines.push(
+				`${m.model}: ` +
+					(m.phi[i] === null
+						? 'no estimate yet'
+						: `phi ${phiText(m.phi[i])}, waits ${time(m.reach_ns[i])}`),
+			);
 		return lines;
 	}
 
@@ -108,7 +128,9 @@ addEventListener('DOMContentLoaded', () => {
 			add(b, 'i', {class: 'key', 'aria-hidden': 'true'}).style.backgroundColor = `var(${modelColour(name)})`;
 			add(b, 'span', {}, name);
 			b.addEventListener('click', () => {
-				state.hidden = state.hidden.includes(name) ? state.hidden.filter((h) => h !== name) : [...state.hidden, name];
+				state.hidden = state.hidden.includes(name)
+					? state.hidden.filter((h) => h !== name)
+					: [...state.hidden, name];
 				history.replaceState(null, '', toAddress(state));
 				showControls();
 				show();
@@ -119,18 +141,21 @@ addEventListener('DOMContentLoaded', () => {
 	function beginSources() {
 		const own = add(byId('source'), 'optgroup', {label: 'built in'});
 
-		for (const [key, b] of Object.entries(BUILT_IN))
-			add(own, 'option', {value: 'w:' + key}, b.title);
-		fetch('/api/v1/peers', {cache: 'no-store'}).then((got) => (got.ok ? got.json() : [])).then((peers) => {
-			const live = add(byId('source'), 'optgroup', {label: 'live, as of now'}), chosen = byId('source').value;
+		for (const [key, b] of Object.entries(BUILT_IN)) add(own, 'option', {value: 'w:' + key}, b.title);
+		ask('/api/v1/peers').then(
+			(peers) => {
+				const live = add(byId('source'), 'optgroup', {label: 'live, as of now'}),
+					chosen = byId('source').value;
 
-			byId('source').querySelector(':scope > option')?.remove();
-			for (const p of peers.filter((p) => p.samples === undefined || p.samples >= 2))
-				add(live, 'option', {value: 'peer:' + p.name}, p.name);
-			if (state.peer !== null && ![...live.children].some((o) => o.value === 'peer:' + state.peer))
-				add(live, 'option', {value: 'peer:' + state.peer}, state.peer);
-			byId('source').value = chosen;
-		}, () => trouble('No live peers: the server does not answer.'));
+				byId('source').querySelector(':scope > option')?.remove();
+				for (const p of peers.filter((p) => p.samples === undefined || p.samples >= 2))
+					add(live, 'option', {value: 'peer:' + p.name}, p.name);
+				if (state.peer !== null && ![...live.children].some((o) => o.value === 'peer:' + state.peer))
+					add(live, 'option', {value: 'peer:' + state.peer}, state.peer);
+				byId('source').value = chosen;
+			},
+			(why) => trouble('There are no live peers to choose from: ' + why.message),
+		);
 		byId('source').addEventListener('change', (event) => {
 			const [, kind, name] = event.target.value.match(/^(w|peer):([^]*)$/);
 
@@ -140,9 +165,13 @@ addEventListener('DOMContentLoaded', () => {
 	}
 
 	function beginControls() {
-		byId('timeout').addEventListener('input', (event) => change({timeout_ms: timeoutOf(Number(event.target.value)) / MS}));
+		byId('timeout').addEventListener('input', (event) =>
+			change({timeout_ms: timeoutOf(Number(event.target.value)) / MS}),
+		);
 		for (const key of SLIDERS)
-			byId(key).addEventListener('input', (event) => change({[key]: Number(event.target.value), ...(key === 'pause' ? {injected: true} : {})}));
+			byId(key).addEventListener('input', (event) =>
+				change({[key]: Number(event.target.value), ...(key === 'pause' ? {injected: true} : {})}),
+			);
 		byId('inject').addEventListener('click', () => change({injected: !state.injected}));
 		byId('again').addEventListener('click', () => {
 			state.seed = (state.seed % 999) + 1;
@@ -163,7 +192,14 @@ addEventListener('DOMContentLoaded', () => {
 	beginSources();
 	beginControls();
 	handle(byId('plot'), {
-		timeout: (ns, ratio) => change({timeout_ms: Math.min(40 * sequence.median_ns, Math.max(sequence.median_ns / 2, ns ?? state.timeout_ms * MS * ratio)) / MS}),
+		timeout: (ns, ratio) =>
+			change({
+				timeout_ms:
+					Math.min(
+						40 * sequence.median_ns,
+						Math.max(sequence.median_ns / 2, ns ?? state.timeout_ms * MS * ratio),
+					) / MS,
+			}),
 		pauseAt: (i) => change({at: i, injected: true}),
 		words,
 	});

@@ -1,28 +1,74 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 
-/* --- the figure: bars, the timeout, each model's patience, and a lane for each detector with its detections on the same bars */
+/* --- the figure: bars, the timeout, each model's patience, and a lane for each detector with its detections on the
+   same bars */
 
 const plot = (() => {
-	const LEFT = 62, RIGHT = 14, TOP = 10, TALL = 360, LANE = 20, AXIS = 20, GRAB = 12;
+	const LEFT = 80,
+		RIGHT = 14,
+		TOP = 10,
+		TALL = 360,
+		LANE = 20,
+		AXIS = 20,
+		GRAB = 12;
 	const FONT = '12px system-ui, "Segoe UI", "DejaVu Sans", sans-serif';
-	let box, canvas, context, shown = null, g = null, pointed = null, colours = {};
+	const colours = {};
+	let box,
+		canvas,
+		context,
+		shown = null,
+		g = null,
+		pointed = null;
 
 	function palette() {
-		for (const name of ['paper', 'ink', 'soft', 'rule', 'grid', 'panel', 'accent', 'c0', 'c1', 'c2', 'c3', 'c4'])
+		for (const name of [
+			'paper',
+			'ink',
+			'soft',
+			'rule',
+			'grid',
+			'panel',
+			'accent',
+			'c0',
+			'c1',
+			'c2',
+			'c3',
+			'c4',
+		])
 			colours['--' + name] = theme.colour('--' + name);
 	}
 
 	/* From the least to the most that has to be seen; by powers of ten unless the reader wants it otherwise. */
 	function measure() {
-		const {sequence, said, linear, lanes} = shown, dpr = Math.min(devicePixelRatio || 1, 2), wide = box.clientWidth;
-		const reach = said.models.filter((m) => !shown.hidden.includes(m.model)).flatMap((m) => m.reach_ns.slice(-1));
-		const most = 1.25 * Math.max(...sequence.intervals_ns, said.fixed.timeout_ns, ...reach.map((ns) => Math.min(ns || 0, 40 * sequence.median_ns)));
-		const least = linear ? 0 : 0.45 * sequence.median_ns, scaled = linear ? (x) => x : Math.log10, low = linear ? 0 : scaled(least), high = scaled(most);
+		const {sequence, said, linear, lanes} = shown,
+			dpr = Math.min(devicePixelRatio || 1, 2),
+			wide = box.clientWidth;
+		const reach = said.models
+			.filter((m) => !shown.hidden.includes(m.model))
+			.flatMap((m) => m.reach_ns.slice(-1));
+		const most =
+			1.25 *
+			Math.max(
+				...sequence.intervals_ns,
+				said.fixed.timeout_ns,
+				...reach.map((ns) => Math.min(ns || 0, 40 * sequence.median_ns)),
+			);
+		const least = linear ? 0 : 0.45 * sequence.median_ns,
+			scaled = linear ? (x) => x : Math.log10,
+			low = linear ? 0 : scaled(least),
+			high = scaled(most);
 
-		g = {dpr, wide, tall: TOP + TALL + 6 + lanes.length * LANE + AXIS, bottom: TOP + TALL, most, least,
+		g = {
+			dpr,
+			wide,
+			tall: TOP + TALL + 6 + lanes.length * LANE + AXIS,
+			bottom: TOP + TALL,
+			most,
+			least,
 			y: (ns) => TOP + TALL - (TALL * (scaled(Math.max(ns, least || 1)) - low)) / (high - low),
 			ns: (y) => (linear ? (v) => v : (v) => 10 ** v)(low + ((TOP + TALL - y) / TALL) * (high - low)),
-			step: (wide - LEFT - RIGHT) / sequence.intervals_ns.length};
+			step: (wide - LEFT - RIGHT) / sequence.intervals_ns.length,
+		};
 		canvas.width = Math.round(wide * dpr);
 		canvas.height = Math.round(g.tall * dpr);
 		canvas.style.width = wide + 'px';
@@ -33,7 +79,8 @@ const plot = (() => {
 	const xOf = (i) => LEFT + i * g.step;
 
 	function axes() {
-		const {least, most} = g, median = shown.sequence.median_ns;
+		const {least, most} = g,
+			median = shown.sequence.median_ns;
 		const multiples = shown.linear ? niceMultiples(most / median) : [0.5, 1, 2, 3, 5, 10, 20, 30, 50, 100];
 
 		context.font = FONT;
@@ -50,14 +97,17 @@ const plot = (() => {
 	}
 
 	function niceMultiples(most) {
-		const rough = most / 7, unit = 10 ** Math.floor(Math.log10(rough)), step = unit * [1, 2, 5, 10].find((m) => m * unit >= rough);
+		const rough = most / 7,
+			unit = 10 ** Math.floor(Math.log10(rough)),
+			step = unit * [1, 2, 5, 10].find((m) => m * unit >= rough);
 
 		return Array.from({length: Math.floor(most / step) + 1}, (_, i) => i * step);
 	}
 
 	/* A beat that was lost makes its bar hollow above one step's worth, because that silence was the path's. */
 	function bars() {
-		const {intervals_ns, steps, pauseAt} = shown.sequence, wide = Math.max(1, g.step > 3 ? g.step - 1 : g.step);
+		const {intervals_ns, steps, pauseAt} = shown.sequence,
+			wide = Math.max(1, g.step > 3 ? g.step - 1 : g.step);
 
 		if (pauseAt !== null) {
 			context.fillStyle = colours['--c4'];
@@ -104,7 +154,8 @@ const plot = (() => {
 	}
 
 	function timeoutLine() {
-		const y = g.y(shown.said.fixed.timeout_ns), text = 'timeout ' + time(shown.said.fixed.timeout_ns);
+		const y = g.y(shown.said.fixed.timeout_ns),
+			text = 'timeout ' + time(shown.said.fixed.timeout_ns);
 
 		context.strokeStyle = colours['--ink'];
 		context.lineWidth = 2;
@@ -128,7 +179,8 @@ const plot = (() => {
 		const {pauseAt} = shown.sequence;
 
 		shown.lanes.forEach((lane, k) => {
-			const y = g.bottom + 6 + k * LANE, middle = y + LANE / 2;
+			const y = g.bottom + 6 + k * LANE,
+				middle = y + LANE / 2;
 
 			context.fillStyle = colours['--grid'];
 			context.fillRect(LEFT, y + LANE - 1, g.wide - LEFT - RIGHT, 1);
@@ -141,36 +193,32 @@ const plot = (() => {
 
 				/* A cross for a mistake, a disc for the pause. */
 				context.beginPath();
-				if (i === pauseAt)
-					context.arc(x, middle, 5.5, 0, 7);
-				else
-					context.rect(x - Math.max(1, g.step / 2), y + 4, Math.max(2, g.step), LANE - 9);
+				if (i === pauseAt) context.arc(x, middle, 5.5, 0, 7);
+				else context.rect(x - Math.max(1, g.step / 2), y + 4, Math.max(2, g.step), LANE - 9);
 				context.fill();
 			}
 		});
 	}
 
 	function xAxis() {
-		const n = shown.sequence.intervals_ns.length, step = [10, 20, 50, 100, 200, 500, 1000].find((s) => s * g.step >= 56) || 1000;
+		const n = shown.sequence.intervals_ns.length,
+			step = [10, 20, 50, 100, 200, 500, 1000].find((s) => s * g.step >= 56) || 1000;
 
 		context.font = FONT;
 		context.textAlign = 'center';
 		context.fillStyle = colours['--soft'];
-		for (let i = 0; i < n; i += step)
-			context.fillText(i ? String(i) : 'beat', xOf(i), g.tall - 8);
+		for (let i = 0; i < n; i += step) context.fillText(i ? String(i) : 'beat', xOf(i), g.tall - 8);
 	}
 
 	function highlight() {
-		if (pointed === null)
-			return;
+		if (pointed === null) return;
 		context.strokeStyle = colours['--ink'];
 		context.lineWidth = 1;
 		context.strokeRect(xOf(pointed) - 1.5, TOP, Math.max(g.step, 2) + 2, g.tall - TOP - AXIS);
 	}
 
 	function draw() {
-		if (!shown || !box.clientWidth)
-			return;
+		if (!shown || !box.clientWidth) return;
 		measure();
 		context.clearRect(0, 0, g.wide, g.tall);
 		axes();
@@ -207,8 +255,7 @@ const plot = (() => {
 		/* {sequence, said, lanes, hidden, linear} */
 		show: (what) => {
 			shown = what;
-			if (pointed !== null && pointed >= what.sequence.intervals_ns.length)
-				pointed = null;
+			if (pointed !== null && pointed >= what.sequence.intervals_ns.length) pointed = null;
 			draw();
 		},
 		point: (i) => {
@@ -216,7 +263,8 @@ const plot = (() => {
 			draw();
 		},
 		pointed: () => pointed,
-		barAt, xOf,
+		barAt,
+		xOf,
 		nsAt: (y) => g.ns(y),
 		nearTimeout: (y) => Math.abs(y - g.y(shown.said.fixed.timeout_ns)) < GRAB,
 		ready: () => g !== null,

@@ -3,11 +3,14 @@
 /* --- the legend, which also counts, and which filters by state when pressed */
 
 const legend = (() => {
-	const TICKS = [0, 1, 3, SUSPECT_PHI, 16, 29.875], WIDE = 320, TALL = 14;
+	const TICKS = [0, 1, 3, SUSPECT_PHI, 16, 29.875],
+		WIDE = 320,
+		TALL = 14;
 	let scale, buttons;
 
 	function paintScale() {
-		const context = scale.getContext('2d'), dark = theme.isDark();
+		const context = scale.getContext('2d'),
+			dark = theme.isDark();
 
 		for (let x = 0; x < WIDE; x++) {
 			context.fillStyle = `rgb(${phiColour(Math.expm1((x / WIDE) * Math.log1p(30)), dark)})`;
@@ -24,11 +27,16 @@ const legend = (() => {
 	}
 
 	function begin(onChange) {
-		const figure = byId('scale'), ticks = document.createElement('div');
+		const figure = byId('scale'),
+			ticks = document.createElement('div');
 
 		scale = document.createElement('canvas');
 		mark(scale, 'role', 'img');
-		mark(scale, 'aria-label', 'Scale of phi from 0 to 30 and more; lightness goes one way all along, and 8 is where suspicion begins');
+		mark(
+			scale,
+			'aria-label',
+			'Scale of phi from 0 to 30 and more; lightness goes one way all along, and 8 is where suspicion begins',
+		);
 		[scale.width, scale.height] = [WIDE, TALL];
 		ticks.className = 'ticks';
 		for (const phi of TICKS) {
@@ -38,13 +46,17 @@ const legend = (() => {
 		}
 		figure.prepend(scale, ticks);
 		buttons = STATES.map((state) => {
-			const button = add(byId('states'), 'button', {type: 'button', 'aria-pressed': 'false', title: state.about, value: state.name});
+			const button = add(byId('states'), 'button', {
+				type: 'button',
+				'aria-pressed': 'false',
+				title: state.about,
+				value: state.name,
+			});
 			const canvas = add(button, 'canvas', {width: 24, height: 16, 'aria-hidden': 'true'});
 
 			add(button, 'span', {}, state.name);
 			button.addEventListener('click', () => {
-				if (!view.states.delete(state.name))
-					view.states.add(state.name);
+				if (!view.states.delete(state.name)) view.states.add(state.name);
 				mark(button, 'aria-pressed', String(view.states.has(state.name)));
 				onChange();
 			});

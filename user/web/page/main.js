@@ -3,28 +3,51 @@
 /* --- the page: who is told what, and when */
 
 addEventListener('DOMContentLoaded', () => {
-	const ARRANGE_MS = 1000, SORTS = ['worst', 'name', 'host'];
+	const ARRANGE_MS = 1000,
+		REBOOT_S = 10,
+		FACTS_MS = 1000,
+		FACTS_MS_A_PEER = 3,
+		SORTS = ['worst', 'name', 'host'];
 	const cost = []; /* milliseconds that the last frames took, for whoever asks: page.cost */
-	let frame = {daemon: true}, widest = 0, stale = true, arrangeAt = 0;
+	let frame = {daemon: true},
+		widest = 0,
+		stale = true,
+		arrangeAt = 0;
 
 	/* --- the past that the server remembers, as much as the range needs */
 
-	const remember = (seconds) => ask('/api/v1/history?seconds=' + seconds).then((h) => {
-		past.history(h);
-		widest = Math.max(widest, seconds);
-		heat.repaint();
-		verdict.banner('truncated', h.truncated ? `${count(h.truncated, 'peer')} beyond the first 4,096 have no past here, only their present.` : null);
-	}, (why) => verdict.banner('history', 'The past is missing: ' + why.message));
+	const remember = (seconds) =>
+		ask('/api/v1/history?seconds=' + seconds).then(
+			(h) => {
+				past.history(h);
+				verdict.banner('history', null);
+				widest = Math.max(widest, seconds);
+				heat.repaint();
+				verdict.banner(
+					'truncated',
+					h.truncated
+						? `${count(h.truncated, 'peer')} beyond the first 4,096 have no past here, only their present.`
+						: null,
+				);
+			},
+			(why) => verdict.banner('history', 'The past is missing: ' + why.message),
+		);
 
 	function onEvent(e) {
 		if (e.type === 'stall' && e.length_ns)
 			heat.changedSince(past.stall(e.monotonic_ns - e.length_ns, e.monotonic_ns));
-		if (e.peer && e.consumer)
-			rows.latch(e);
+		if (e.peer && e.consumer) rows.latch(e);
 		stale = true;
 	}
 
-	const recall = () => ask('/api/v1/events').then((list) => list.forEach(events.take), (why) => verdict.banner('events', 'The events are missing: ' + why.message));
+	const recall = () =>
+		ask('/api/v1/events').then(
+			(list) => {
+				list.forEach(events.take);
+				verdict.banner('events', null);
+			},
+			(why) => verdict.banner('events', 'The events are missing: ' + why.message),
+		);
 
 	/* --- layout and order */
 
@@ -36,14 +59,14 @@ addEventListener('DOMContentLoaded', () => {
 		pointer.show();
 	}
 
-	function arrange() {
+	/* Rows that somebody points at, or has paused, stay where they are; what is said of them does not. */
+	function arrange(now = true) {
 		const before = rows.order();
 
-		if (rows.arrange()) {
-			if (heat.geometry().named && before.length === rows.order().length)
-				heat.repaint();
-			else
-				lay();
+		rows.look();
+		if ((now || !(view.paused || pointer.isMouse())) && rows.arrange()) {
+			if (heat.geometry().named && before.length === rows.order().length) heat.repaint();
+			else lay();
 			pointer.follow(before);
 		}
 		labels.names();
@@ -51,28 +74,30 @@ addEventListener('DOMContentLoaded', () => {
 		detail.show();
 		legend.count(rows.counts());
 		verdict.show(frame);
-		say(byId('shown'), before.length < past.peers().length || rows.order().length < past.peers().length ? `${rows.order().length} of ${past.peers().length} shown` : '');
+		say(
+			byId('shown'),
+			rows.order().length < past.peers().length
+				? `${rows.order().length} of ${past.peers().length} shown`
+				: '',
+		);
 		stale = false;
 		arrangeAt = performance.now() + ARRANGE_MS;
 	}
 
-	/* Once a frame of the screen; what costs more than pixels happens once a second, or when something has. Rows do not move under a finger. */
+	/* Once a frame of the screen; what costs more than pixels happens once a second, or when something has changed. */
 	function tick() {
 		const began = performance.now();
 
 		if (began >= arrangeAt || stale) {
-			if (!pointer.isAt() && !view.paused)
-				arrange();
+			arrange(false);
 			events.flush();
 		}
 		if (heat.draw()) {
 			labels.axis();
-			if (pointer.isAt())
-				pointer.show();
+			if (pointer.isAt()) pointer.show();
 		}
 		cost.push(performance.now() - began);
-		if (cost.length > 600)
-			cost.shift();
+		if (cost.length > 600) cost.shift();
 		requestAnimationFrame(tick);
 	}
 
@@ -86,8 +111,7 @@ addEventListener('DOMContentLoaded', () => {
 		view.range = Number(range);
 		chooseRange(range);
 		lay();
-		if (view.range > widest)
-			remember(view.range);
+		if (view.range > widest) remember(view.range);
 	});
 
 	function setRange(range) {
@@ -134,8 +158,14 @@ addEventListener('DOMContentLoaded', () => {
 		byId('filter').addEventListener('input', (event) => filter(event.target.value));
 		new ResizeObserver(() => requestAnimationFrame(lay)).observe(document.querySelector('main'));
 		listenToKeys({
-			'/': () => byId('filter').focus(), s: nextSort, p: pause, t: theme.next, '?': () => byId('help').showModal(),
-			1: () => setRange(60), 2: () => setRange(600), 3: () => setRange(3600),
+			'/': () => byId('filter').focus(),
+			s: nextSort,
+			p: pause,
+			t: theme.next,
+			'?': () => byId('help').showModal(),
+			1: () => setRange(60),
+			2: () => setRange(600),
+			3: () => setRange(3600),
 			Escape: () => {
 				byId('filter').value = '';
 				filter('');
@@ -156,29 +186,38 @@ addEventListener('DOMContentLoaded', () => {
 			remember(Math.max(widest, view.range));
 		},
 		frame: (next) => {
-			const cells = bytesOf(next.cells), before = frame;
+			const cells = bytesOf(next.cells),
+				before = frame;
+
+			/* The host was booted anew: its clock began again, and the past is another one's. */
+			if (next.column < past.newest() - REBOOT_S) {
+				past.forget();
+				lay();
+			}
 
 			frame = next;
-			if (cells.length === past.peers().length)
-				past.frame(next.column, cells);
+			if (cells.length === past.peers().length) past.frame(next.column, cells);
 			heat.frame(next);
 			stale = rows.look() || next.stalled !== before.stalled || next.daemon !== before.daemon || stale;
-			if (next.stalled)
-				heat.changedSince(past.stall(next.now_ns, next.now_ns));
+			if (next.stalled) heat.changedSince(past.stall(next.now_ns, next.now_ns));
 		},
 		event: events.take,
 		opened: recall,
 		state: (live, since) => {
 			verdict.live(live, since);
-			if (live && widest)
-				remember(widest);
+			if (live && widest) remember(widest);
 		},
 	});
-	askEvery('/api/v1/peers', () => (past.peers().length > 200 ? 3000 : 1000), (peers) => {
-		rows.learn(peers);
-		stale = true;
-		verdict.banner('peers', null);
-	}, (why) => verdict.banner('peers', 'What is known of the peers could not be read: ' + why.message));
+	askEvery(
+		'/api/v1/peers',
+		() => Math.max(FACTS_MS, past.peers().length * FACTS_MS_A_PEER),
+		(peers) => {
+			rows.learn(peers);
+			stale = true;
+			verdict.banner('peers', null);
+		},
+		(why) => verdict.banner('peers', 'What is known of the peers could not be read: ' + why.message),
+	);
 	requestAnimationFrame(tick);
 	globalThis.page = {cost};
 });

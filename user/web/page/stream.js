@@ -7,11 +7,13 @@ const AGAIN_MS = 2000;
 
 /* on: {roster(peers), frame(frame), event(event), opened(), state(live, since)}: `since` in milliseconds since 1970 */
 function openStream(on) {
-	let source = null, lastFrame = 0, live = null, since = Date.now();
+	let source = null,
+		lastFrame = 0,
+		live = null,
+		since = Date.now();
 
 	function is(now) {
-		if (now === live)
-			return;
+		if (now === live) return;
 		live = now;
 		since = live ? Date.now() : lastFrame || Date.now();
 		on.state(live, since);
@@ -22,46 +24,39 @@ function openStream(on) {
 	function connect() {
 		source = new EventSource('/api/v1/stream');
 		source.addEventListener('open', on.opened);
-		source.addEventListener('roster', parsed((r) => on.roster(r.peers)));
+		source.addEventListener(
+			'roster',
+			parsed((r) => on.roster(r.peers)),
+		);
 		source.addEventListener('event', parsed(on.event));
-		source.addEventListener('frame', parsed((frame) => {
-			lastFrame = Date.now();
-			on.frame(frame);
-			is(true);
-		}));
+		source.addEventListener(
+			'frame',
+			parsed((frame) => {
+				lastFrame = Date.now();
+				on.frame(frame);
+				is(true);
+			}),
+		);
 		/* A browser comes back by itself after a broken connection, but not after an answer such as 503. */
 		source.addEventListener('error', () => {
 			is(false);
-			if (source.readyState === EventSource.CLOSED)
-				setTimeout(connect, AGAIN_MS);
+			if (source.readyState === EventSource.CLOSED) setTimeout(connect, AGAIN_MS);
 		});
 	}
 
 	/* A connection that is open and silent is as good as none. */
 	setInterval(() => {
-		if (live && Date.now() - lastFrame > LATE_MS)
-			is(false);
+		if (live && Date.now() - lastFrame > LATE_MS) is(false);
 	}, 250);
 	connect();
 }
 
-/* --- what is asked for now and then */
-
-async function ask(path) {
-	const answer = await fetch(path, {cache: 'no-store'});
-	const said = await answer.json();
-
-	if (!answer.ok)
-		throw new Error(said.error || 'status ' + answer.status);
-	return said;
-}
-
-/* Asks again and again, the next time after the answer to the last, and only while somebody looks. */
+/* Asks again and again, the next time after the answer to the last, and only while somebody looks. period_ms() says
+   when. */
 function askEvery(path, period_ms, onAnswer, onFailure) {
 	async function round() {
-		if (document.visibilityState === 'visible')
-			await ask(path).then(onAnswer, onFailure);
-		setTimeout(round, typeof period_ms === 'function' ? period_ms() : period_ms);
+		if (document.visibilityState === 'visible') await ask(path).then(onAnswer).catch(onFailure);
+		setTimeout(round, period_ms());
 	}
 
 	round();
