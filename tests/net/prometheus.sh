@@ -254,6 +254,10 @@ death() {
 	stop p1 KILL
 	fires "a peer dies: two observers and more name it" "KphiPeerSuspected:p1"
 	is "all three do" "$(value 'peer:kphi_peer_suspected:sum{peer="p1"}')" 3
+	between "the daemons have counted their events" "$(value 'sum(kphi_events_total{event="suspect",cause="silence"})')" 6 1000
+	between "and how long each verdict took" "$(value 'sum(kphi_verdict_latency_seconds_count)')" 3 1000
+	is "which page has counted, too" "$(value 'count(kphi_consumer_suspicions_total{consumer="page"} > 0)')" 3
+	is "and says why" "$(value 'sum(kphi_verdicts{verdict="suspect",cause="silence"})')" 3
 }
 
 # A daemon and a server that were stopped; the kernel goes on without them.
@@ -296,6 +300,10 @@ watch
 ok "Prometheus hears three observers of five peers" eventually 60 ready
 sleep 3
 is "nobody is suspected" "$(firing)" ""
+is "daemons and devices of all are seen" \
+	"$(value 'count(kphi_daemon_up == 1)') $(value 'count(kphi_device_info{device="eth0",hook="xdp",mode="native"})')" "3 3"
+note "$(value 'scrape_samples_scraped{instance="o1"}') series of an observer of five peers with two consumers," \
+	"$(metrics_of o1 | wc -c) bytes"
 names
 death
 freeze

@@ -8,9 +8,6 @@
 #include "show/verdict.h"
 #include "show/view.h"
 
-/* peer="", host="" and two names, of which every byte may have become three. */
-#define LABELS_MAX (20 + 2 * 3 * KPHI_NAME_SIZE)
-
 const char *const facts_states[FACTS_STATES] = {"waiting", "learning", "up",   "degraded",
 						"suspect", "held",     "left", "down"};
 
@@ -86,19 +83,33 @@ static bool is_simply_up(const struct fact *fact)
 	       fact->verdict != KPHI_VERDICT_BLIND;
 }
 
-static void keep(struct facts *f, const struct fact *fact, const struct kphi_peer *peer)
+/* Where there is room for it: among the others, or else in the place of somebody who is simply up. */
+static struct fact *place_for(struct facts *f, const struct fact *fact, uint32_t room)
+{
+	if (f->count < room)
+		return &f->list[f->count++];
+	if (is_simply_up(fact))
+		return NULL;
+	while (f->replaced < f->count && !is_simply_up(&f->list[f->replaced]))
+		f->replaced++;
+	return f->replaced < f->count ? &f->list[f->replaced] : NULL;
+}
+
+static void keep(struct facts *f, const struct fact *fact, const struct kphi_peer *peer, uint32_t room)
 {
 	struct om_labels l = {.size = 0};
-	struct fact *to = &f->list[f->count];
+	struct fact *to;
 
+	f->omitted[OMITTED_MAX] += f->count == room;
+	to = place_for(f, fact, room);
+	if (!to)
+		return;
 	om_label(&l, "peer", peer->name);
 	if (*peer->host)
 		om_label(&l, "host", peer->host);
 	*to = *fact;
-	to->labels = f->count ? to[-1].labels + to[-1].labels_size : 0;
 	to->labels_size = (uint32_t)l.size;
-	memcpy(f->labels + to->labels, l.text, l.size);
-	f->count++;
+	memcpy(f->labels + (size_t)(to - f->list) * FACTS_LABELS, l.text, l.size);
 }
 
 static void read_one(struct facts *f, const struct store *s, uint32_t slot, const struct threshold *threshold,
@@ -121,10 +132,8 @@ static void read_one(struct facts *f, const struct store *s, uint32_t slot, cons
 	add_up(f, &fact, daemon != NULL);
 	if (options->peers == METRICS_NONE || (options->peers == METRICS_SUSPECT && is_simply_up(&fact)))
 		f->omitted[OMITTED_PER_PEER]++;
-	else if (f->count == room)
-		f->omitted[OMITTED_MAX]++;
 	else
-		keep(f, &fact, &v.peer);
+		keep(f, &fact, &v.peer, room);
 }
 
 static uint32_t count_used(const struct store *s)
@@ -145,7 +154,7 @@ int facts_read(struct facts *f, const struct store *s, const struct metrics_opti
 	room = room < options->peers_max ? room : options->peers_max;
 	*f = (struct facts){0};
 	f->list = malloc((room + 1) * sizeof(*f->list));
-	f->labels = malloc((room + 1) * (size_t)LABELS_MAX);
+	f->labels = malloc((room + 1) * (size_t)FACTS_LABELS);
 	if (!f->list || !f->labels)
 		return -ENOMEM;
 	threshold_prepare(&threshold, POLICY_SUSPECT);
@@ -164,5 +173,5 @@ void facts_free(struct facts *f)
 void facts_labels(const struct facts *f, uint32_t i, struct om_labels *l)
 {
 	l->size = f->list[i].labels_size;
-	memcpy(l->text, f->labels + f->list[i].labels, l->size);
+	memcpy(l->text, f->labels + (size_t)i * FACTS_LABELS, l->size);
 }
