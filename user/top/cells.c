@@ -78,7 +78,7 @@ char *cell_text(const struct top_model *m, const struct top_look *look, const st
 	case COLUMN_PHI:
 		return cell_phi(row, text);
 	case COLUMN_MODEL:
-		snprintf(text, CELL_SIZE, "%.*s", width < 11 ? MODEL_SHORT : CELL_SIZE - 1,
+		snprintf(text, CELL_SIZE, "%.*s", width < LAYOUT_MODEL ? MODEL_SHORT : CELL_SIZE - 1,
 			 model_name(row->model));
 		break;
 	case COLUMN_HISTORY:

@@ -17,7 +17,7 @@
 #define BARS        12
 #define CHART_LINES 6
 #define BESIDE      76 /* from here on figures stand beside the facts */
-#define FACTS       38 /* columns of the facts then */
+#define FACTS       40 /* columns of the facts then */
 #define AXIS        6 /* "  12 |" */
 #define BAR_AXIS    16 /* "  99.8ms    123 " */
 

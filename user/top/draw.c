@@ -10,6 +10,8 @@
 #include "top/keys.h"
 #include "top/screen.h"
 
+#define HELP_WIDE 76
+
 /* What stands around the rows goes first where lines are few: a screen of one line is one row. */
 struct frame {
 	uint32_t lines, columns;
@@ -131,7 +133,8 @@ static char *line_of(const struct picture *p, const struct layout *l, const stru
 			continue;
 		if (row)
 			cell_text(p->model, p->look, row, c, l->width[c], utf8, text);
-		cell = layout_cell(row ? text : layout_title(c), l->width[c], layout_is_number(c), utf8);
+		cell = layout_cell(row ? text : layout_title(c, l->width[c]), l->width[c],
+				   layout_is_number(c), utf8);
 		fprintf(to, "%s%s", begun++ ? " " : "", cell ? cell : "");
 		free(cell);
 	}
@@ -173,20 +176,47 @@ static void draw_table(const struct picture *p, const struct frame *f)
 
 /* --- pages --- */
 
+/* A word and what it means: beside each other where there is room. */
+static void help_line(struct page *page, const char *word, const char *meaning)
+{
+	char text[256];
+
+	if (page->width >= HELP_WIDE) {
+		page_add(page, "  %-26s %s", word, meaning);
+		return;
+	}
+	snprintf(text, sizeof(text), "%s: %s", word, meaning);
+	page_wrap(page, text);
+}
+
 static void help_page(struct page *page)
 {
+	static const char *const meanings[TOP_STATES] = {
+		[TOP_SUSPECT] = "phi has reached 8, or a consumer's threshold",
+		[TOP_DOWN] = "its own watcher has declared it down",
+		[TOP_HELD] = "would be suspect; the evidence is against this host",
+		[TOP_BLIND] = "this host cannot hear it",
+		[TOP_DEGRADED] = "alive, but its own health check fails",
+		[TOP_UP] = "heard in time",
+		[TOP_LEARNING] = "its interval is not known yet",
+		[TOP_WAITING] = "not heard yet",
+		[TOP_LEFT] = "said goodbye",
+	};
+	char word[32];
+
 	page_heading(page, "Keys");
 	for (const struct key_help *k = key_help; k->keys; k++)
-		page_add(page, "  %-28s %s", k->keys, k->what);
-	page_heading(page, "States, and their letters on a narrow screen");
-	for (int s = 0; s < TOP_STATES; s++)
-		page_add(page, "  %c %s", model_state_letter(s), model_state_name(s));
-	page_add(page, "  m muted");
+		help_line(page, k->keys, k->what);
+	page_heading(page, "States, with their letters on a narrow screen");
+	for (int s = 0; s < TOP_STATES; s++) {
+		snprintf(word, sizeof(word), "%c %s", model_state_letter(s), model_state_name(s));
+		help_line(page, word, meanings[s]);
+	}
+	help_line(page, "m muted", "nothing is concluded from its silence");
 	page_heading(page, "HISTORY");
-	page_wrap(page, "Phi at each look, on the scale of the peer's own model. A whole block has reached "
-			"8, where it "
-			"is suspected unless a consumer of the daemon has another threshold; a blank was not "
-			"judged.");
+	page_wrap(page, "Phi at each look, on the scale of the peer's own model: a whole block has reached "
+			"8, a blank "
+			"was not judged.");
 }
 
 static uint32_t draw_page(const struct picture *p, const struct frame *f)

@@ -42,9 +42,11 @@ static const enum top_column order[COLUMNS] = {
 	COLUMN_HOST, COLUMN_LOSS,  COLUMN_IN,  COLUMN_CONSUMERS, COLUMN_REASON,  COLUMN_STDDEV,  COLUMN_BEATS,
 };
 
-const char *layout_title(enum top_column column)
+const char *layout_title(enum top_column column, uint32_t width)
 {
-	return columns[column].title;
+	if (strlen(columns[column].title) <= width)
+		return columns[column].title;
+	return column == COLUMN_MODEL ? "MDL" : "";
 }
 
 bool layout_is_number(enum top_column column)
@@ -88,14 +90,19 @@ struct layout layout_columns(uint32_t width, const struct layout_wish *wish)
 		l.width[c] = least(c, width);
 		l.used += need;
 	}
+	/* A phi means nothing without its model. */
+	if (l.width[COLUMN_PHI] && !l.width[COLUMN_MODEL]) {
+		l.used -= l.width[COLUMN_PHI] + GAP;
+		l.width[COLUMN_PHI] = 0;
+	}
 	/* A screen of a few columns shows names, cut. */
 	if (!l.used)
 		l.width[COLUMN_PEER] = l.used = width;
 	spare = width - l.used;
 	widen(&l, COLUMN_PEER, wish->name < NAME_MAX ? wish->name : NAME_MAX, &spare);
 	widen(&l, COLUMN_HOST, wish->host < NAME_MAX ? wish->host : NAME_MAX, &spare);
-	if (width >= WIDE)
-		widen(&l, COLUMN_MODEL, 11, &spare);
+	if (spare + l.width[COLUMN_MODEL] >= LAYOUT_MODEL)
+		widen(&l, COLUMN_MODEL, LAYOUT_MODEL, &spare);
 	widen(&l, COLUMN_HISTORY, SPARK_MAX, &spare);
 	widen(&l, COLUMN_REASON, UINT32_MAX, &spare);
 	return l;

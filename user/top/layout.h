@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define LAYOUT_MODEL 11 /* the longest name of a model; anything narrower has the short form */
+
 enum top_column {
 	COLUMN_STATE,
 	COLUMN_PEER,
@@ -42,7 +44,8 @@ struct layout_wish {
  */
 struct layout layout_columns(uint32_t width, const struct layout_wish *wish);
 
-const char *layout_title(enum top_column column);
+/* What stands above a column that is so wide. */
+const char *layout_title(enum top_column column, uint32_t width);
 
 /* Is the column one of figures, which stand at its right edge? */
 bool layout_is_number(enum top_column column);

@@ -29,8 +29,7 @@ static const char *cause_words(uint8_t cause)
 	}
 }
 
-/* What it withholds outranks what one look can tell; so does a suspicion at a lower threshold. */
-static void heed(struct top_row *row, const struct kphi_verdict *verdict)
+void sample_heed(struct top_row *row, const struct kphi_verdict *verdict)
 {
 	struct text reason = {row->reason, sizeof(row->reason)};
 
@@ -174,7 +173,7 @@ void sample_take(struct top_look *look, struct top_model *m, const struct store 
 		fill(&row, &v);
 		if (look->lives && store_verdict(s, slot, now_ns, &verdict) &&
 		    verdict.generation == v.record.generation && verdict.epoch == v.record.epoch)
-			heed(&row, &verdict);
+			sample_heed(&row, &verdict);
 		model_take(m, &row);
 	}
 	model_end(m);

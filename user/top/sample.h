@@ -23,6 +23,12 @@ struct top_look {
 	struct kphi_daemon daemon;
 };
 
+/*
+ * What the daemon thinks, into a row of the same life: what it withholds outranks what one look can tell, and
+ * so does a suspicion at a lower threshold.
+ */
+void sample_heed(struct top_row *row, const struct kphi_verdict *verdict);
+
 void sample_take(struct top_look *look, struct top_model *m, const struct store *s, uint64_t now_ns);
 
 /* The names of those consumers, with commas between; "" for none. Returns `text`. */

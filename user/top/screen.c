@@ -182,9 +182,15 @@ void screen_close(void)
 {
 	if (!screen)
 		return;
+	/* Where there is no other screen to go back to, the shell goes on in the last line. */
+	move(LINES - 1, 0);
+	clrtoeol();
+	refresh();
 	endwin();
 	delscreen(screen);
 	screen = NULL;
+	if (ended)
+		catch (ended, SIG_DFL, 0);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 

@@ -43,7 +43,7 @@ bool screen_wait(uint64_t until_ns);
 /* The next key that has come, as wgetch() has it, or -1. */
 int screen_key(void);
 
-/* The signal that ended it, or 0. To be raised anew once the screen is closed. */
+/* The signal that ended it, or 0. Raised anew once the screen is closed, it has its usual effect. */
 int screen_signal(void);
 
 #endif

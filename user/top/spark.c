@@ -48,6 +48,7 @@ char *spark_chart_line(const uint8_t *phi, size_t n, uint32_t top, uint32_t row,
 		       char *text)
 {
 	uint32_t below = (rows - 1 - row) * EIGHTHS; /* eighths of a line, up to this one's foot */
+	uint32_t whole = top * TOP_PHI_STEPS;
 	char *at = text;
 
 	*at = '\0';
@@ -56,7 +57,7 @@ char *spark_chart_line(const uint8_t *phi, size_t n, uint32_t top, uint32_t row,
 
 		/* What is there is seen, however low. */
 		if (phi[i] != TOP_NOTHING) {
-			height = steps_of(phi[i]) * rows * EIGHTHS / (top * TOP_PHI_STEPS);
+			height = (steps_of(phi[i]) * rows * EIGHTHS + whole - 1) / whole;
 			height = height ? height : 1;
 		}
 		here = height > below ? height - below : 0;
