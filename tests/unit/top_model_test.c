@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "io/text.h"
 #include "top/cells.h"
 #include "top/keys.h"
 #include "unit/random.h"
@@ -39,12 +40,11 @@ static void look(struct top_model *m, const struct top_row *rows, size_t n, uint
 static const char *order(const struct top_model *m)
 {
 	static char text[SLOTS * 8];
+	struct text names = {text, sizeof(text)};
 
 	*text = '\0';
-	for (uint32_t i = 0; i < m->rows; i++) {
-		strcat(text, i ? " " : "");
-		strcat(text, m->row[m->shown[i]].name);
-	}
+	for (uint32_t i = 0; i < m->rows; i++)
+		text_join(&names, " ", "%s", m->row[m->shown[i]].name);
 	return text;
 }
 
@@ -70,7 +70,7 @@ static void four(struct top_row rows[4])
 		rows[i].silence_ns = silence[i];
 		rows[i].mean_ns = mean[i];
 		rows[i].loss_ppm = loss[i];
-		strcpy(rows[i].host, host[i]);
+		snprintf(rows[i].host, sizeof(rows[i].host), "%s", host[i]);
 	}
 	rows[3].state = TOP_WAITING;
 	rows[3].judged = rows[3].numbered = false;
@@ -123,7 +123,7 @@ static void equals_stand_by_name_and_down_comes_first(void **state)
 	rows[2].muted = true;
 	look(&m, rows, 4, 2);
 	assert_int_equal(m.count[TOP_SUSPECT], 0);
-	strcpy(m.filter, "the");
+	snprintf(m.filter, sizeof(m.filter), "%s", "the");
 	model_arrange(&m);
 	assert_string_equal(order(&m), "theta");
 	assert_false(model_accuses(&m));
@@ -174,7 +174,7 @@ static void filters(void **state)
 	struct top_row r = row_of(0, "DB-1.example");
 
 	(void)state;
-	strcpy(r.host, "Rack7");
+	snprintf(r.host, sizeof(r.host), "%s", "Rack7");
 	r.state = TOP_SUSPECT;
 	assert_true(model_matches(&r, ""));
 	assert_true(model_matches(&r, "db-1"));
@@ -264,8 +264,8 @@ static void consumers_by_name(void **state)
 	char text[SAMPLE_NAMES];
 
 	(void)state;
-	strcpy(look.daemon.consumer[0].name, "pager");
-	strcpy(look.daemon.consumer[31].name, "router");
+	snprintf(look.daemon.consumer[0].name, sizeof(look.daemon.consumer[0].name), "%s", "pager");
+	snprintf(look.daemon.consumer[31].name, sizeof(look.daemon.consumer[31].name), "%s", "router");
 	assert_string_equal(sample_consumers(&look, 1, text), "pager");
 	assert_string_equal(sample_consumers(&look, 1U << 31 | 1, text), "pager,router");
 	assert_string_equal(sample_consumers(&look, 0, text), "");

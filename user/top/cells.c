@@ -72,9 +72,11 @@ char *cell_text(const struct top_model *m, const struct top_look *look, const st
 			snprintf(text, CELL_SIZE, "%c", row->muted ? 'm' : model_state_letter(row->state));
 		break;
 	case COLUMN_PEER:
-		return strcpy(text, row->name);
+		snprintf(text, CELL_SIZE, "%s", row->name);
+		break;
 	case COLUMN_HOST:
-		return strcpy(text, *row->host ? row->host : "-");
+		snprintf(text, CELL_SIZE, "%s", *row->host ? row->host : "-");
+		break;
 	case COLUMN_PHI:
 		return cell_phi(row, text);
 	case COLUMN_MODEL:
@@ -108,7 +110,7 @@ char *cell_text(const struct top_model *m, const struct top_look *look, const st
 			 row->consumers || !bits ? "" : ")");
 		break;
 	default:
-		return strcpy(text, *row->reason ? row->reason : "-");
+		snprintf(text, CELL_SIZE, "%s", *row->reason ? row->reason : "-");
 	}
 	return text;
 }
@@ -145,7 +147,7 @@ void cells_head(const struct top_model *m, const struct top_look *look, char hea
 	char host[256];
 
 	if (gethostname(host, sizeof(host)))
-		strcpy(host, "?");
+		snprintf(host, sizeof(host), "?");
 	host[sizeof(host) - 1] = '\0';
 	snprintf(head[HEAD_HOST], CELL_SIZE, "kphi on %s", host);
 	snprintf(head[HEAD_PEERS], CELL_SIZE, "%" PRIu32 " of %" PRIu32 " peers%s", m->peers, look->capacity,
