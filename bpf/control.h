@@ -189,6 +189,56 @@ static __always_inline int control_stop_tick(const struct kphi_control *q)
 	return KPHI_CONTROL_OK;
 }
 
+/* --- verdicts: one daemon asks, one request after the other, so there is no lock --- */
+
+static __always_inline int control_verdict(const struct kphi_control *q)
+{
+	const uint64_t *from = (const uint64_t *)&q->verdict;
+	uint32_t slot = q->slot;
+	struct kphi_verdict *v = bpf_map_lookup_elem(&verdicts, &slot);
+	uint64_t *to = (uint64_t *)v;
+
+	if (!v)
+		return KPHI_CONTROL_NO_SLOT;
+	version_step(&v->version);
+	/* Word by word, as readers copy it; never the version, see control_clear(). */
+#pragma unroll
+	for (uint32_t i = 1; i < sizeof(*v) / sizeof(*to); i++)
+		to[i] = from[i];
+	version_step(&v->version);
+	return KPHI_CONTROL_OK;
+}
+
+struct refresh {
+	uint64_t until_ns;
+	uint32_t first, life;
+};
+
+/* One word that only rises, stored at once: whichever a reader sees goes with all else it sees, so the
+ * version need not move. */
+static long refresh_one(uint32_t i, struct refresh *r)
+{
+	uint32_t slot = r->first + i;
+	struct kphi_verdict *v = bpf_map_lookup_elem(&verdicts, &slot);
+
+	if (!v)
+		return 1;
+	if (v->life == r->life)
+		v->valid_until_ns = r->until_ns;
+	return 0;
+}
+
+static __always_inline int control_refresh(const struct kphi_control *q)
+{
+	struct refresh r = {.until_ns = q->until_ns, .first = q->slot, .life = q->verdict.life};
+	uint32_t slots = q->end - q->slot;
+
+	if (q->end < q->slot || slots > KPHI_REFRESH_SLOTS)
+		return KPHI_CONTROL_BAD;
+	bpf_loop(slots, refresh_one, &r, 0);
+	return KPHI_CONTROL_OK;
+}
+
 static __always_inline int control(const struct kphi_control *q)
 {
 	struct place p;
@@ -201,6 +251,10 @@ static __always_inline int control(const struct kphi_control *q)
 		return control_record(q);
 	if (q->op == KPHI_CONTROL_STOP_TICK)
 		return control_stop_tick(q);
+	if (q->op == KPHI_CONTROL_VERDICT)
+		return control_verdict(q);
+	if (q->op == KPHI_CONTROL_REFRESH)
+		return control_refresh(q);
 	if (place_find(&p, q->slot))
 		return KPHI_CONTROL_NO_SLOT;
 	p.rule = bpf_map_lookup_elem(&rules, &q->slot);

@@ -169,12 +169,19 @@ static __always_inline int place_find(struct place *p, uint32_t slot)
 }
 
 /*
- * Around every change of a record, under its lock. The exchange returns a value on purpose: an atomic whose
- * result is ignored may be compiled to an unordered one, and readers rely on the order.
+ * Before and after every change of what readers take under this word. The exchange returns a value on
+ * purpose: an atomic whose result is ignored may be compiled to an unordered one, and readers rely on the
+ * order.
  */
+static __always_inline void version_step(uint64_t *version)
+{
+	__sync_lock_test_and_set(version, *version + 1);
+}
+
+/* Around every change of a record, under its lock. */
 static __always_inline void version_move(struct kphi_record *r)
 {
-	__sync_lock_test_and_set(&r->version, r->version + 1);
+	version_step(&r->version);
 }
 
 static __always_inline void count(uint32_t cpu, uint32_t which)

@@ -14,6 +14,8 @@
  *   ports     1, a global     struct kphi_ports                       control program
  *   counters  CPUs, mmap      struct kphi_counters                    packets, each CPU its own
  *   ticks     CPUs, mmap      struct kphi_tick                        the guard's ticks, each CPU its own
+ *   verdicts  peers, mmap     struct kphi_verdict: what is thought    control program, as the daemon asks
+ *   daemon    1               struct kphi_daemon: of itself           the daemon
  */
 #ifndef KPHI_MAPS_H
 #define KPHI_MAPS_H
@@ -354,7 +356,7 @@ struct kphi_verdict {
 	uint8_t reserved[2];
 	uint32_t held; /* bit i: consumer i would suspect it, but that is withheld */
 	uint32_t shadows; /* bit i: consumer i suspects it, and nobody acts on that; never in `consumers` */
-	uint32_t unused;
+	uint32_t life; /* of the daemon that wrote it: the low word of its kphi_daemon.starts */
 };
 
 #define KPHI_CONSUMERS        32
@@ -414,7 +416,12 @@ enum kphi_control_op {
 	KPHI_CONTROL_STOP_TICK = 9, /* of the CPU in `slot` */
 	KPHI_CONTROL_RECORD = 11, /* arrivals go to the ring buffer `arrivals` until `until_ns` */
 	KPHI_CONTROL_MOVE = 10, /* a rule's device has another ifindex now: peer.id.device */
+	KPHI_CONTROL_VERDICT = 12, /* on the slot, whoever lives there */
+	KPHI_CONTROL_REFRESH = 13, /* the verdicts on slots `slot` up to `end` that have verdict.life */
 };
+
+/* So many slots, at most, are refreshed by one request: its CPU takes no packets while it runs, some 10 us. */
+#define KPHI_REFRESH_SLOTS 1024
 
 struct kphi_control {
 	uint8_t op; /* enum kphi_control_op */
@@ -422,13 +429,14 @@ struct kphi_control {
 	uint16_t port; /* listen, deafen: host order */
 	uint32_t slot;
 	uint32_t generation; /* delete, reset: must be the record's */
-	uint32_t reserved;
+	uint32_t end; /* refresh */
 	uint64_t now_ns;
-	uint64_t until_ns; /* record */
+	uint64_t until_ns; /* record; refresh: valid_until_ns */
 	uint64_t epoch_floor; /* add: lower epochs than this are stale from the start; 0: any is accepted */
 	struct kphi_peer peer; /* add */
 	struct kphi_rule rule; /* add */
 	struct kphi_shape shape; /* add: what stands at peer.id.shape */
+	struct kphi_verdict verdict; /* verdict: all but its version; refresh: its life */
 };
 
 /* What the control program answers (its return value). */
@@ -479,6 +487,6 @@ KPHI_ASSERT_SIZE(struct kphi_daemon, 7928);
 KPHI_ASSERT_SIZE(struct kphi_hint, 8);
 KPHI_ASSERT_SIZE(struct kphi_timer, 16);
 KPHI_ASSERT_OFFSET(struct kphi_peer, mute_until_ns, 224);
-KPHI_ASSERT_SIZE(struct kphi_control, 472);
+KPHI_ASSERT_SIZE(struct kphi_control, 536);
 
 #endif

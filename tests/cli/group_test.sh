@@ -42,8 +42,9 @@ store=$(echo $ROOT_PIN/abi-*)
 
 is "the root is the group's to look into" "$(stat -c '%a %U %G' $ROOT_PIN)" "1750 root $GROUP" # bpffs roots are sticky
 is "and so is the store" "$(stat -c '%a %U %G' "$store")" "750 root $GROUP"
-is "maps that readers map" "$(cd "$store" && stat -c '%n %a %G' store peers records windows counters ticks | sort | tr '\n' ' ')" \
-	"counters 660 $GROUP peers 660 $GROUP records 660 $GROUP store 660 $GROUP ticks 660 $GROUP windows 660 $GROUP "
+is "maps that readers map" "$(cd "$store" && stat -c '%n %a %G' store peers records windows counters ticks verdicts | sort | tr '\n' ' ')" \
+	"counters 660 $GROUP peers 660 $GROUP records 660 $GROUP store 660 $GROUP ticks 660 $GROUP verdicts 660 $GROUP windows 660 $GROUP "
+is "what the daemon tells of itself is the group's to look up" "$(cd "$store" && stat -c '%a %U %G' daemon)" "640 root $GROUP"
 is "the rest is root's" "$(cd "$store" && stat -c '%n %a %G' control ids locks ports links | sort | tr '\n' ' ')" \
 	"control 600 root ids 600 root links 700 root locks 600 root ports 600 root "
 
@@ -81,13 +82,20 @@ is "nothing has changed" "$("$KPHI" -j peer show | jq -c 'map(del(.reason))')" "
 # The same attempts succeed on a map that is nobody's, so they are attempts.
 is "witness: what is tried can succeed" "$("$PYTHON" "$WORK/bin/write_attempts.py" --witness)" \
 	$'map read:ok update:ok mmap:ok mprotect:EACCES\nmemory read:ok update:EINVAL mmap:ok mprotect:ok'
-as "$gid" "$PYTHON" "$WORK/bin/write_attempts.py" "$store"/{store,peers,records,windows,counters,ticks}
+as "$gid" "$PYTHON" "$WORK/bin/write_attempts.py" "$store"/{store,peers,records,windows,counters,ticks,verdicts}
 is "a member can write into no map" "$OUT" "$(printf '%s read:ok update:EPERM mmap:EPERM mprotect:EACCES\n' \
-	store peers records windows counters ticks)"
+	store peers records windows counters ticks verdicts)"
+as "$gid" "$PYTHON" "$WORK/bin/write_attempts.py" --read-only "$store"/{verdicts,daemon}
+is "nor through a descriptor for reading only; of the daemon, looking up is all" "$OUT" \
+	"$(printf '%s lookup:ok read:EINVAL update:EPERM mmap:EACCES mprotect:EINVAL\n' verdicts daemon)"
+as "$gid" "$PYTHON" "$WORK/bin/write_attempts.py" "$store/daemon"
+is "what the daemon writes opens for nothing else" "$OUT" "daemon open:EACCES"
+is "witness: the daemon's user can write it" "$("$PYTHON" "$WORK/bin/write_attempts.py" "$store/daemon")" \
+	"daemon read:ok update:ok mmap:ok mprotect:EACCES"
 as "$gid" "$PYTHON" "$WORK/bin/write_attempts.py" "$store"/{control,ids,locks,ports}
 is "nor open those that are not shared" "$OUT" "$(printf '%s open:EACCES\n' control ids locks ports)"
-is "not even root can write what is frozen" "$("$PYTHON" "$WORK/bin/write_attempts.py" "$store/records")" \
-	"records read:ok update:EPERM mmap:EPERM mprotect:EACCES"
+is "not even root can write what is frozen" "$("$PYTHON" "$WORK/bin/write_attempts.py" "$store"/{records,verdicts})" \
+	"$(printf '%s read:ok update:EPERM mmap:EPERM mprotect:EACCES\n' records verdicts)"
 
 # --- outside the group --------------------------------------------------------------------------------------------------
 

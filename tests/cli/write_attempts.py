@@ -3,6 +3,7 @@
 """Tries to write into BPF maps by every way there is, and says how each attempt ended.
 
 write_attempts.py MAP...      pinned maps: one line each, such as "records read:ok update:EPERM mmap:EPERM mprotect:EACCES"
+write_attempts.py --read-only MAP...  the same through a descriptor that is asked for reading only, with a look-up before
 write_attempts.py --witness   the same attempts where they have to succeed: on a map of its own (root), and on plain memory,
                               because what a map is once mapped for cannot be changed for anybody
 """
@@ -15,8 +16,8 @@ import struct
 import sys
 
 SYS_BPF = {"x86_64": 321, "aarch64": 280}[platform.machine()]
-MAP_CREATE, UPDATE, OBJ_GET = 0, 2, 7
-TYPE_ARRAY, FLAG_MMAPABLE = 2, 1 << 10
+MAP_CREATE, LOOKUP, UPDATE, OBJ_GET = 0, 1, 2, 7
+TYPE_ARRAY, FLAG_READ_ONLY, FLAG_MMAPABLE = 2, 1 << 3, 1 << 10
 VALUE_MAX = 1 << 16  # of one element, by far
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -34,14 +35,14 @@ def bpf(command, *words):
     return result
 
 
-def update(fd):
+def element(command, fd):
     key, value = ctypes.c_uint32(0), ctypes.create_string_buffer(VALUE_MAX)
-    bpf(UPDATE, fd, ctypes.addressof(key), ctypes.addressof(value), 0)
+    bpf(command, fd, ctypes.addressof(key), ctypes.addressof(value), 0)
 
 
-def open_pin(path):
+def open_pin(path, flags):
     name = ctypes.create_string_buffer(path.encode())
-    return bpf(OBJ_GET, ctypes.addressof(name))
+    return bpf(OBJ_GET, ctypes.addressof(name), flags << 32)
 
 
 def map_memory(fd, protection):
@@ -59,7 +60,7 @@ def make_writable(fd):
 
 ATTEMPTS = {
     "read": lambda fd: ctypes.string_at(map_memory(fd, mmap.PROT_READ), 8),
-    "update": update,
+    "update": lambda fd: element(UPDATE, fd),
     "mmap": lambda fd: map_memory(fd, mmap.PROT_READ | mmap.PROT_WRITE),
     "mprotect": make_writable,
 }
@@ -73,8 +74,8 @@ def outcome(attempt, fd):
         return errno.errorcode[e.errno]
 
 
-def report(name, fd):
-    print(name, *("%s:%s" % (word, outcome(attempt, fd)) for word, attempt in ATTEMPTS.items()))
+def report(name, fd, attempts=ATTEMPTS):
+    print(name, *("%s:%s" % (word, outcome(attempt, fd)) for word, attempt in attempts.items()))
 
 
 def main():
@@ -85,10 +86,14 @@ def main():
         os.truncate(memory, mmap.PAGESIZE)
         report("memory", memory)
         return
-    for path in sys.argv[1:]:
+    read_only = sys.argv[1] == "--read-only"
+    for path in sys.argv[1 + read_only :]:
         name = os.path.basename(path)
         try:
-            report(name, open_pin(path))
+            if read_only:
+                report(name, open_pin(path, FLAG_READ_ONLY), {"lookup": lambda fd: element(LOOKUP, fd), **ATTEMPTS})
+            else:
+                report(name, open_pin(path, 0))
         except OSError as e:
             print(name, "open:" + errno.errorcode[e.errno])
 

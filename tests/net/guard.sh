@@ -109,7 +109,7 @@ readers() {
 	"${as[@]}" test -x "$KPHI" || { skip "group readers" "nobody may not run $KPHI" && return; }
 	"${as[@]}" "$KPHI" --pin "$KPHI_PIN" -j guard show > "$WORK/guard"
 	is "a reader of the group sees the ticks" "$(jq '.cpus[0].cpu' "$WORK/guard")" "$CPU"
-	is "but no devices" "$(jq -c '[.devices, .holds]' "$WORK/guard")" "[null,null]"
+	is "and what is withheld, but no devices" "$(jq -c '[.devices, .holds]' "$WORK/guard")" "[null,[]]"
 	like "and is told why" "$(jq -r .devices_unknown "$WORK/guard")" "ermission denied"
 	ok "a stranger sees nothing" ! setpriv --reuid 65534 --regid 65533 --clear-groups "$KPHI" --pin "$KPHI_PIN" guard show
 }

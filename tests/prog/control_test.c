@@ -44,7 +44,7 @@ static const struct refusal {
 	int answer;
 } refusals[] = {
 	{"no operation", 0, FREE_SLOT, 0, false, KPHI_CONTROL_BAD},
-	{"an operation of the future", KPHI_CONTROL_RECORD + 1, 0, 0, false, KPHI_CONTROL_BAD},
+	{"an operation of the future", KPHI_CONTROL_REFRESH + 1, 0, 0, false, KPHI_CONTROL_BAD},
 	{"the last operation of all", 255, 0, 0, false, KPHI_CONTROL_BAD},
 	{"add beyond the end", KPHI_CONTROL_ADD, PEERS, 0, false, KPHI_CONTROL_NO_SLOT},
 	{"delete beyond the end", KPHI_CONTROL_DELETE, PEERS, 0, false, KPHI_CONTROL_NO_SLOT},
@@ -62,6 +62,8 @@ static const struct refusal {
 	{"move another generation", KPHI_CONTROL_MOVE, 0, OTHER_GENERATION, false, KPHI_CONTROL_GONE},
 	{"move nobody", KPHI_CONTROL_MOVE, FREE_SLOT, 0, false, KPHI_CONTROL_GONE},
 	{"move beyond the end", KPHI_CONTROL_MOVE, PEERS, 0, false, KPHI_CONTROL_NO_SLOT},
+	{"a verdict beyond the end", KPHI_CONTROL_VERDICT, PEERS, 0, false, KPHI_CONTROL_NO_SLOT},
+	{"refresh backwards", KPHI_CONTROL_REFRESH, 1, 0, false, KPHI_CONTROL_BAD},
 };
 
 static void refused_requests_change_nothing(void **state)
@@ -359,6 +361,92 @@ static void with_the_last_rule_of_a_port_it_is_foreign(void **state)
 	expect_on(5000, NOTHING);
 }
 
+/* --- verdicts --- */
+
+static struct kphi_verdict some_verdict(uint32_t life)
+{
+	return (struct kphi_verdict){.version = 77, /* of no concern to the map */
+				     .valid_until_ns = 1000,
+				     .token = 5ULL << 40 | 6,
+				     .epoch = 7,
+				     .since_ns = 8,
+				     .generation = 9,
+				     .consumers = 10,
+				     .state = KPHI_VERDICT_SUSPECT,
+				     .cause = KPHI_BECAUSE_SILENCE,
+				     .held = 11,
+				     .shadows = 12,
+				     .life = life};
+}
+
+static void a_verdict_is_published_whole(void **state)
+{
+	struct kphi_verdict v = some_verdict(3), got;
+
+	(void)state;
+	for (uint64_t i = 1; i <= 3; i++) {
+		assert_int_equal(control_verdict(&world.control, 2, &v, &world.why), 0);
+		assert_true(store_verdict(&world.store, 2, 999, &got));
+		assert_int_equal(got.version, 2 * i);
+		got.version = v.version;
+		assert_memory_equal(&got, &v, sizeof(v));
+		v.token++;
+	}
+	assert_false(store_verdict(&world.store, 2, 1000, &got));
+	for (uint32_t i = 0; i < PEERS; i++)
+		assert_int_equal(world.store.verdicts[i].version, i == 2 ? 6 : 0);
+	assert_int_equal(control_verdict(&world.control, PEERS, &v, &world.why), -ENOSPC);
+}
+
+static uint64_t valid_until(uint32_t slot)
+{
+	return world.store.verdicts[slot].valid_until_ns;
+}
+
+/* Only those of the slots asked for, and only what this life wrote; nothing but the time moves. */
+static void only_verdicts_of_this_life_are_refreshed(void **state)
+{
+	struct kphi_verdict v, before[PEERS];
+
+	(void)state;
+	for (uint32_t i = 0; i < PEERS; i++) {
+		v = some_verdict(i == 1 ? 2 : 3);
+		assert_int_equal(control_verdict(&world.control, i, &v, &world.why), 0);
+	}
+	memcpy(before, world.store.verdicts, sizeof(before));
+	assert_int_equal(control_refresh(&world.control, 0, PEERS - 1, 3, 2000, &world.why), 0);
+	for (uint32_t i = 0; i < PEERS; i++) {
+		bool refreshed = i == 0 || i == 2;
+
+		assert_int_equal(valid_until(i), refreshed ? 2000 : 1000);
+		before[i].valid_until_ns = valid_until(i);
+	}
+	assert_memory_equal(world.store.verdicts, before, sizeof(before));
+
+	assert_int_equal(control_refresh(&world.control, PEERS - 1, PEERS - 1, 3, 3000, &world.why), 0);
+	assert_int_equal(valid_until(PEERS - 1), 1000); /* no slot was asked for */
+	assert_int_equal(control_refresh(&world.control, PEERS - 1, PEERS + 100, 3, 3000, &world.why), 0);
+	assert_int_equal(valid_until(PEERS - 1), 3000); /* and beyond the end there is nothing */
+	assert_int_equal(control_refresh(&world.control, 0, KPHI_REFRESH_SLOTS + 1, 3, 4000, &world.why),
+			 -EINVAL);
+	assert_int_equal(valid_until(0), 2000);
+}
+
+static void a_large_store_is_refreshed_in_one_request(void **state)
+{
+	struct world large;
+	struct kphi_verdict v = some_verdict(3);
+
+	(void)state;
+	world_open(&large, "large", KPHI_REFRESH_SLOTS, 8);
+	for (uint32_t i = 0; i < KPHI_REFRESH_SLOTS; i++)
+		assert_int_equal(control_verdict(&large.control, i, &v, &large.why), 0);
+	assert_int_equal(control_refresh(&large.control, 0, KPHI_REFRESH_SLOTS, 3, 2000, &large.why), 0);
+	for (uint32_t i = 0; i < KPHI_REFRESH_SLOTS; i++)
+		assert_int_equal(large.store.verdicts[i].valid_until_ns, 2000);
+	world_close(&large);
+}
+
 #define IN_A_WORLD(test) cmocka_unit_test_setup_teardown(test, open_world, close_world)
 
 int main(void)
@@ -376,6 +464,9 @@ int main(void)
 		IN_A_WORLD(what_was_asked_is_in_the_store),
 		IN_A_WORLD(ports_listen_one_by_one),
 		IN_A_WORLD(with_the_last_rule_of_a_port_it_is_foreign),
+		IN_A_WORLD(a_verdict_is_published_whole),
+		IN_A_WORLD(only_verdicts_of_this_life_are_refreshed),
+		cmocka_unit_test(a_large_store_is_refreshed_in_one_request),
 	};
 
 	return cmocka_run_group_tests_name("control", tests, NULL, NULL);

@@ -284,13 +284,70 @@ static void tenants_come_and_go(void **state)
 	world_close(&world);
 }
 
+#define VERDICT_LIFE 3
+
+/* One daemon alone publishes: every word of its nth verdict says n. */
+static int strike_verdict(struct hammer *h)
+{
+	static uint32_t n;
+	const struct kphi_verdict v = {.valid_until_ns = ++n,
+				       .token = n,
+				       .epoch = n,
+				       .since_ns = n,
+				       .generation = n,
+				       .consumers = n,
+				       .held = n,
+				       .shadows = n,
+				       .life = VERDICT_LIFE};
+	struct why w;
+
+	(void)h;
+	return control_verdict(&world.control, 0, &v, &w);
+}
+
+static uint64_t last_token, published;
+
+static void check_verdict(void)
+{
+	struct kphi_verdict v;
+	uint64_t n;
+
+	if (!store_verdict(&world.store, 0, 0, &v))
+		return; /* none yet, or busy */
+	n = v.token;
+	assert_true(v.valid_until_ns == n && v.epoch == n && v.since_ns == n && v.generation == n);
+	assert_true(v.consumers == n && v.held == n && v.shadows == n && v.life == VERDICT_LIFE);
+	assert_true(n >= last_token);
+	published += n != last_token;
+	last_token = n;
+}
+
+/* While beats move the record of the same peer: the two have nothing to do with each other. */
+static void verdicts_are_read_whole(void **state)
+{
+	const struct shape shape = {.version = 4};
+	struct message m;
+
+	(void)state;
+	begin(&hourly);
+	m = world_message(&world, 0, 1, 1);
+	atomic_store(&next_sequence, 1);
+	packet_build(&hammers[0].packet, &shape, &m);
+	set_hammer(0, strike_next_message, CONTROL_RUNS, 1);
+	set_hammer(1, strike_verdict, 4 * CONTROL_RUNS, 1);
+	hammer(check_verdict);
+	print_message("%" PRIu64 " verdicts read\n", published);
+	assert_true(published > 100);
+	assert_int_equal(last_token, 4 * CONTROL_RUNS);
+	world_close(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(beats_of_a_rule),
-		cmocka_unit_test(messages_in_order_of_sending),
-		cmocka_unit_test(resets_between_beats),
-		cmocka_unit_test(tenants_come_and_go),
+		cmocka_unit_test(beats_of_a_rule),         cmocka_unit_test(messages_in_order_of_sending),
+		cmocka_unit_test(resets_between_beats),    cmocka_unit_test(tenants_come_and_go),
+		cmocka_unit_test(verdicts_are_read_whole),
 	};
 
 	if (sysconf(_SC_NPROCESSORS_ONLN) < CPUS) {

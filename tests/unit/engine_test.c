@@ -297,8 +297,122 @@ static void a_shadow_has_no_token(void **state)
 	live(e, BEGIN + 20 * SEC);
 	assert_int_equal(count(EVENT_suspect), 1);
 	assert_true(last()->token == 0);
-	assert_int_equal(host.verdicts, 1);
+	/* It is in the verdict, which is the same as before in all that others act on. */
+	assert_int_equal(host.verdicts, 2);
+	assert_int_equal(host.verdict[0].shadows, 1);
+	assert_int_equal(host.verdict[0].consumers, 0);
 	assert_int_equal(host.verdict[0].state, KPHI_VERDICT_TRUST);
+	assert_true(host.verdict[0].token == 1 && host.verdict[0].since_ns == BEGIN);
+	assert_int_equal(host.token, 1);
+	beat(0, BEGIN + 30 * SEC);
+	engine_look(e, 0, BEGIN + 30 * SEC);
+	assert_int_equal(host.verdict[0].shadows, 0);
+	assert_true(host.verdict[0].token == 1);
+	engine_free(e);
+}
+
+/* --- what is published beside the state --- */
+
+/* Two consumers are held one after the other, for two causes: the state stays, and so does its token. */
+static void a_verdict_says_why_and_for_whom(void **state)
+{
+	struct engine_config config = config_of(3);
+	struct engine *e;
+	const struct kphi_verdict *v = &host.verdict[0];
+	uint64_t token;
+
+	(void)state;
+	config.consumer[0].correlated = config.consumer[1].correlated = true;
+	config.consumer[1].suspect = 12 * Q32_ONE;
+	config.consumer[2].suspect = 16 * Q32_ONE;
+	e = engine_new(&config, &callbacks, 2);
+	add_peer(0, SEC, 30);
+	add_peer(1, SEC, 30);
+	engine_scan(e, BEGIN);
+	assert_int_equal(v->state, KPHI_VERDICT_TRUST);
+	assert_int_equal(v->cause, KPHI_BECAUSE_NOTHING);
+	while (!v->held)
+		engine_advance(e, engine_next_ns(e));
+	assert_int_equal(v->state, KPHI_VERDICT_HELD);
+	assert_int_equal(v->cause, KPHI_BECAUSE_CORRELATED);
+	assert_int_equal(v->held, 1);
+	token = v->token;
+	while (v->held == 1)
+		engine_advance(e, engine_next_ns(e));
+	assert_int_equal(v->held, 3);
+	assert_true(v->state == KPHI_VERDICT_HELD && v->token == token);
+	/* The third does not mind how many are silent. */
+	while (v->state == KPHI_VERDICT_HELD)
+		engine_advance(e, engine_next_ns(e));
+	assert_int_equal(v->state, KPHI_VERDICT_SUSPECT);
+	assert_int_equal(v->cause, KPHI_BECAUSE_SILENCE);
+	assert_true(v->held == 3 && v->consumers == 4 && v->token > token);
+	host.peer[0].mute_until_ns = BEGIN + 1000 * SEC;
+	engine_look(e, 0, BEGIN + 30 * SEC);
+	assert_true(v->state == KPHI_VERDICT_UNKNOWN && v->cause == KPHI_BECAUSE_MUTE);
+	assert_int_equal(v->held | v->consumers | v->shadows, 0);
+	engine_free(e);
+}
+
+/* The silence that reaches the threshold, from the last beat, less what this host was stalled since. */
+static uint64_t crossing(uint32_t slot, q32_t threshold, uint64_t stalled_ns)
+{
+	struct kphi_estimate estimate;
+
+	assert_true(estimate_from_window(&estimate, &host.record[slot].window, &host.peer[slot],
+					 host.ring[slot]));
+	return host.record[slot].last_ns + stalled_ns + estimate_silence(&estimate, threshold);
+}
+
+static void a_late_suspicion_says_how_late(void **state)
+{
+	struct engine_config config = config_of(2);
+	struct engine *e = engine_new(&config, &callbacks, 1);
+
+	(void)state;
+	add_peer(0, SEC, 30);
+	host.tick.last_ns = BEGIN + 100 * SEC;
+	engine_scan(e, BEGIN);
+	host.tick.stalled_total_ns = 20 * MS; /* too short to hold anybody */
+	engine_advance(e, BEGIN + 20 * SEC);
+	assert_int_equal(count(EVENT_suspect), 2);
+	for (uint32_t i = 0; i < 2; i++)
+		assert_int_equal(host.event[host.events - 2 + i].crossed_ns,
+				 crossing(0, config.consumer[i].suspect, 20 * MS));
+	assert_true(last()->crossed_ns < BEGIN + 20 * SEC);
+	engine_free(e);
+}
+
+/* Whoever came to it later than that for a reason of his own was not late. */
+static void who_had_to_wait_was_not_late(void **state)
+{
+	struct engine_config config = config_of(1);
+	struct engine *e = engine_new(&config, &callbacks, 2);
+
+	(void)state;
+	/* A daemon that was not there. */
+	add_peer(0, SEC, 30);
+	engine_scan(e, BEGIN + 100 * SEC);
+	assert_int_equal(count(EVENT_suspect), 1);
+	assert_int_equal(last()->crossed_ns, 0);
+	/* A mute. */
+	add_peer(1, SEC, 30);
+	host.peer[1].mute_until_ns = BEGIN + 50 * SEC;
+	engine_look(e, 1, BEGIN);
+	live(e, BEGIN + 60 * SEC);
+	assert_int_equal(count(EVENT_suspect), 2);
+	assert_true(last()->slot == 1 && last()->now_ns == BEGIN + 50 * SEC);
+	assert_int_equal(last()->crossed_ns, 0);
+	/* A threshold that was another one then. */
+	beat(0, BEGIN + 200 * SEC);
+	engine_look(e, 0, BEGIN + 200 * SEC);
+	config.consumer[0].suspect = Q32_ONE;
+	config.consumer[0].clear = Q32_ONE;
+	host.events = 0;
+	assert_true(
+		engine_configure(e, &config, (const int[ENGINE_CONSUMERS]){0}, crossing(0, Q32_ONE, 0) + 1));
+	assert_int_equal(count(EVENT_suspect), 1);
+	assert_int_equal(last()->crossed_ns, 0);
 	engine_free(e);
 }
 
@@ -356,6 +470,9 @@ int main(void)
 		TEST(consumers_do_not_influence_each_other),
 		TEST(thirty_two_at_once),
 		TEST(a_shadow_has_no_token),
+		TEST(a_verdict_says_why_and_for_whom),
+		TEST(a_late_suspicion_says_how_late),
+		TEST(who_had_to_wait_was_not_late),
 		TEST(counting_is_not_quadratic),
 		TEST(the_first_of_a_scan),
 	};

@@ -79,9 +79,27 @@ static void check_event(struct world *w, const struct event *event)
 		world_broken(w, "%s of %s is of another life", event_name(event->type), event->peer);
 	if (event->now_ns != w->now_ns)
 		world_broken(w, "%s of %s is not of now", event_name(event->type), event->peer);
+	if (event->crossed_ns > event->now_ns || (event->crossed_ns && event->type != EVENT_suspect))
+		world_broken(w, "%s of %s crossed what it has not reached", event_name(event->type),
+			     event->peer);
 	if (event->token && (event->token != v->token || v->generation != r->generation))
 		world_broken(w, "%s of %s has a token that is not in the map", event_name(event->type),
 			     event->peer);
+}
+
+/* Where phi decides and silence counts from the last arrival, the crossing is the deadline, to the
+ * nanosecond.
+ */
+static void check_crossing(struct world *w, const struct said *said, int consumer)
+{
+	const struct event *event = &said->event;
+	const struct kphi_record *r = &w->peer[event->slot].record;
+
+	if (event->crossed_ns && event->judged &&
+	    r->window.n >= w->script->config.consumer[consumer].min_samples &&
+	    world_hearing(w, r).since_ns <= r->last_ns && event->crossed_ns != said->deadline_ns)
+		world_broken(w, "suspect of %s crossed its threshold %lld ns after its deadline", said->peer,
+			     (long long)(event->crossed_ns - said->deadline_ns));
 }
 
 static void say(void *context, const struct event *event)
@@ -104,6 +122,7 @@ static void say(void *context, const struct event *event)
 	consumer = consumer_by_name(w->script, said->consumer);
 	if (event->peer && consumer >= 0)
 		said->deadline_ns = host_deadline_ns(w, event->slot, (uint32_t)consumer);
+	check_crossing(w, said, consumer);
 }
 
 static void watch(void *context, uint32_t slot, uint32_t generation, bool on)
@@ -112,6 +131,30 @@ static void watch(void *context, uint32_t slot, uint32_t generation, bool on)
 
 	if (w->peer[slot].record.generation == generation)
 		w->peer[slot].peer.watched = on;
+}
+
+static bool contradicts(const struct script *s, const struct kphi_verdict *v)
+{
+	static const uint8_t state_of[] = {
+		[KPHI_BECAUSE_SILENCE] = KPHI_VERDICT_SUSPECT,
+		[KPHI_BECAUSE_NEVER_HEARD] = KPHI_VERDICT_SUSPECT,
+		[KPHI_BECAUSE_DECLARED_DOWN] = KPHI_VERDICT_SUSPECT,
+		[KPHI_BECAUSE_STALL] = KPHI_VERDICT_HELD,
+		[KPHI_BECAUSE_CORRELATED] = KPHI_VERDICT_HELD,
+		[KPHI_BECAUSE_CARRIER] = KPHI_VERDICT_BLIND,
+		[KPHI_BECAUSE_HOOK] = KPHI_VERDICT_BLIND,
+		[KPHI_BECAUSE_MUTE] = KPHI_VERDICT_UNKNOWN,
+	};
+	uint32_t shadows = 0;
+
+	for (uint32_t i = 0; i < s->config.consumers; i++)
+		shadows |= (uint32_t)s->config.consumer[i].shadow << i;
+	if (v->cause ? state_of[v->cause] != v->state : v->state > KPHI_VERDICT_TRUST)
+		return true;
+	if (v->state == KPHI_VERDICT_HELD && !(v->held & ~shadows))
+		return true;
+	return (v->state == KPHI_VERDICT_SUSPECT) != !!v->consumers || v->consumers & shadows ||
+	       v->shadows & ~shadows || v->held & (v->consumers | v->shadows);
 }
 
 static void publish(void *context, uint32_t slot, const struct kphi_verdict *verdict)
@@ -123,7 +166,7 @@ static void publish(void *context, uint32_t slot, const struct kphi_verdict *ver
 		world_broken(w, "a verdict on a life of %s that has ended", w->peer[slot].peer.name);
 	if (verdict->token < w->verdict[slot].token)
 		world_broken(w, "the token of %s falls", w->peer[slot].peer.name);
-	if ((verdict->state == KPHI_VERDICT_SUSPECT) != !!verdict->consumers)
+	if (contradicts(w->script, verdict))
 		world_broken(w, "the verdict on %s contradicts itself", w->peer[slot].peer.name);
 	w->verdict[slot] = *verdict;
 }
@@ -268,6 +311,14 @@ static int verdict_named(const char *word)
 	return -1;
 }
 
+static bool verdict_is(const struct kphi_verdict *v, const char *state, const char *cause)
+{
+	static const char *const causes[] = {"nothing",    "silence", "never_heard", "declared_down", "stall",
+					     "correlated", "carrier", "hook",        "mute"};
+
+	return v->state == verdict_named(state) && (!*cause || !strcmp(cause, causes[v->cause]));
+}
+
 static bool mean_is(const struct sim_peer *p, const struct line *l, uint32_t at)
 {
 	double mean = (double)window_mean_ns(&p->record.window), within = word_percent(l->word[at + 3]);
@@ -286,7 +337,8 @@ static bool silence_is(struct world *w, const struct sim_peer *p, const struct l
 	return silence_ns(&p->record, world_tick(w, p->record.cpu), w->now_ns) == (uint64_t)ns;
 }
 
-/* check mean P D P% | silence P D | verdict P STATE | unlearned P N | watched P yes|no | asleep */
+/* check mean P D P% | silence P D | verdict P STATE [CAUSE] | shadows P MASK | unlearned P N | watched P
+ * yes|no | asleep */
 void host_check(struct world *w, const struct line *l, uint32_t at)
 {
 	uint32_t checked = 0;
@@ -304,7 +356,9 @@ void host_check(struct world *w, const struct line *l, uint32_t at)
 		else if (word_is(l, at, "silence"))
 			holds = silence_is(w, p, l, at);
 		else if (word_is(l, at, "verdict"))
-			holds = w->verdict[i].state == verdict_named(l->word[at + 2]);
+			holds = verdict_is(&w->verdict[i], l->word[at + 2], l->word[at + 3]);
+		else if (word_is(l, at, "shadows"))
+			holds = w->verdict[i].shadows == strtoul(l->word[at + 2], NULL, 10);
 		else if (word_is(l, at, "unlearned"))
 			holds = p->record.unlearned == strtoull(l->word[at + 2], NULL, 10);
 		else if (word_is(l, at, "watched"))

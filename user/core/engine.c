@@ -255,6 +255,7 @@ void engine_look(struct engine *e, uint32_t index, uint64_t now_ns)
 	look_settle(&l);
 	tell_all(&l);
 	l.slot->flags &= (uint8_t) ~(SLOT_RECALLED | SLOT_CONFIGURE);
+	l.slot->looked_ns = now_ns;
 	look_schedule(&l);
 }
 

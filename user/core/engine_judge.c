@@ -86,6 +86,19 @@ static bool was_told(const struct look *l, uint32_t c, enum event_cause cause)
 	       due_ns(l, c, cause) <= l->e->alive_ns;
 }
 
+/*
+ * When this consumer should have suspected it, had the engine been called at that very moment; 0: it had
+ * another reason to wait (a hold, a mute, a configuration or a daemon that was not there yet), or it is not
+ * about silence. A look after that moment that convicted nobody had one.
+ */
+static uint64_t crossed_ns(const struct look *l, uint32_t c, enum event_cause cause)
+{
+	const struct slot *s = l->slot;
+	uint64_t due = cause == CAUSE_SILENCE ? due_ns(l, c, cause) : 0;
+
+	return s->looked_ns && s->looked_ns < due && !(s->flags & SLOT_CONFIGURE) ? due : 0;
+}
+
 static void convict(struct look *l, uint32_t mask, enum event_cause cause)
 {
 	struct slot *s = l->slot;
@@ -97,7 +110,8 @@ static void convict(struct look *l, uint32_t mask, enum event_cause cause)
 			s->suspect_ns = l->now_ns;
 		s->suspects |= 1U << c;
 		if (!was_told(l, c, cause))
-			tell_consumer(l, EVENT_suspect, cause, c, l->now_ns);
+			tell_consumer(l, EVENT_suspect, cause, c, l->now_ns)->crossed_ns =
+				crossed_ns(l, c, cause);
 	}
 }
 

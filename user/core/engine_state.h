@@ -54,11 +54,13 @@ struct slot {
 	uint64_t sight_ns, sight_stalled_ns; /* hearing.since_ns, and stalled_total_ns at that time */
 	uint64_t hinted_ns; /* last look because of a hint */
 	uint64_t hold_from_ns; /* when the silence began that is held */
+	uint64_t looked_ns; /* the last look; 0: none yet */
 	uint32_t generation;
 	uint32_t cares; /* consumers that care about it */
 	uint32_t suspects, stalled, correlated; /* consumers that suspect; whose suspicion is held, and why */
-	uint32_t published_mask;
+	uint32_t published_mask, published_held, published_shadows;
 	uint8_t published; /* enum kphi_verdict_state */
+	uint8_t published_cause; /* enum kphi_verdict_cause */
 	uint8_t state; /* record.state at the last look */
 	uint8_t blind; /* enum event_cause */
 	uint8_t flags; /* enum slot_flag */
@@ -193,8 +195,8 @@ void hold_recheck(struct engine *e, uint64_t now_ns);
 /* --- engine_tell.c: events and verdicts --- */
 
 struct event *tell(struct look *l, enum event_type type, enum event_cause cause);
-void tell_consumer(struct look *l, enum event_type type, enum event_cause cause, uint32_t consumer,
-		   uint64_t since_ns);
+struct event *tell_consumer(struct look *l, enum event_type type, enum event_cause cause, uint32_t consumer,
+			    uint64_t since_ns);
 /* The verdict if it has changed, then the events of this look. */
 void tell_all(struct look *l);
 

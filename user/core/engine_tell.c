@@ -40,8 +40,8 @@ static bool is_contradicted(const struct look *l)
 	return l->record.state == KPHI_UP && l->record.stale_ns > l->record.last_ns;
 }
 
-void tell_consumer(struct look *l, enum event_type type, enum event_cause cause, uint32_t consumer,
-		   uint64_t since_ns)
+struct event *tell_consumer(struct look *l, enum event_type type, enum event_cause cause, uint32_t consumer,
+			    uint64_t since_ns)
 {
 	const struct consumer *c = &l->e->config.consumer[consumer];
 	struct event *event = tell(l, type, cause);
@@ -60,6 +60,14 @@ void tell_consumer(struct look *l, enum event_type type, enum event_cause cause,
 					  "if they are its own, `kphi peer reset` accepts the next";
 	if (!c->shadow && (type == EVENT_suspect || type == EVENT_trust))
 		event->token = token(l);
+	return event;
+}
+
+static enum event_cause suspect_cause(const struct look *l)
+{
+	if (l->record.state == KPHI_DOWN)
+		return CAUSE_DECLARED_DOWN;
+	return l->record.state == KPHI_WAITING ? CAUSE_NEVER_HEARD : CAUSE_SILENCE;
 }
 
 static enum kphi_verdict_state verdict_state(const struct look *l)
@@ -78,40 +86,77 @@ static enum kphi_verdict_state verdict_state(const struct look *l)
 	return l->judged ? KPHI_VERDICT_TRUST : KPHI_VERDICT_UNKNOWN;
 }
 
+static enum kphi_verdict_cause verdict_cause(const struct look *l, enum kphi_verdict_state state)
+{
+	static const uint8_t suspicion[CAUSES] = {
+		[CAUSE_SILENCE] = KPHI_BECAUSE_SILENCE,
+		[CAUSE_NEVER_HEARD] = KPHI_BECAUSE_NEVER_HEARD,
+		[CAUSE_DECLARED_DOWN] = KPHI_BECAUSE_DECLARED_DOWN,
+	};
+
+	switch (state) {
+	case KPHI_VERDICT_SUSPECT:
+		return suspicion[suspect_cause(l)];
+	case KPHI_VERDICT_BLIND:
+		return l->slot->blind == CAUSE_HOOK ? KPHI_BECAUSE_HOOK : KPHI_BECAUSE_CARRIER;
+	case KPHI_VERDICT_HELD:
+		return l->slot->stalled & ~l->e->shadows ? KPHI_BECAUSE_STALL : KPHI_BECAUSE_CORRELATED;
+	default:
+		return l->muted ? KPHI_BECAUSE_MUTE : KPHI_BECAUSE_NOTHING;
+	}
+}
+
+/* All of it but the token, and how long it is valid. */
+static struct kphi_verdict verdict(const struct look *l)
+{
+	const struct slot *s = l->slot;
+	enum kphi_verdict_state state = verdict_state(l);
+	uint32_t suspects = l->muted ? 0 : s->suspects;
+
+	return (struct kphi_verdict){
+		.epoch = l->record.epoch,
+		.since_ns = state == KPHI_VERDICT_SUSPECT ? s->suspect_ns
+			    : state != s->published       ? l->now_ns
+							  : s->since_ns,
+		.generation = s->generation,
+		.consumers = suspects & ~l->e->shadows,
+		.state = (uint8_t)state,
+		.cause = (uint8_t)verdict_cause(l, state),
+		.held = look_held(l),
+		.shadows = suspects & l->e->shadows,
+	};
+}
+
+/* What may change without being another verdict: nobody who keeps a token has to act on it. */
+static bool is_remarked(const struct slot *s, const struct kphi_verdict *v)
+{
+	return v->cause != s->published_cause || v->held != s->published_held ||
+	       v->shadows != s->published_shadows;
+}
+
 static void publish(struct look *l)
 {
 	struct slot *s = l->slot;
 	const struct engine_host *host = &l->e->host;
-	uint8_t state = (uint8_t)verdict_state(l);
-	uint32_t mask = l->muted ? 0 : s->suspects & ~l->e->shadows;
-	struct kphi_verdict verdict;
+	struct kphi_verdict v = verdict(l);
 
-	if (state == KPHI_VERDICT_SUSPECT)
-		s->since_ns = s->suspect_ns;
-	else if (state != s->published)
-		s->since_ns = l->now_ns;
-	if (state != s->published)
-		token(l);
-	if (mask != s->published_mask || l->record.epoch != s->published_epoch)
+	s->since_ns = v.since_ns;
+	if (v.state != s->published || v.consumers != s->published_mask || v.epoch != s->published_epoch)
 		token(l);
 	/* Consumers that only have other numbers now are no news: the token stays. */
-	if (!l->token && !(s->flags & SLOT_CONFIGURE))
+	if (!l->token && !(s->flags & SLOT_CONFIGURE) && !is_remarked(s, &v))
 		return;
 	if (l->token)
 		s->token = l->token;
-	s->published = state;
-	s->published_mask = mask;
-	s->published_epoch = l->record.epoch;
-	verdict = (struct kphi_verdict){
-		.valid_until_ns = l->now_ns + l->e->config.verdict_ttl_ns,
-		.token = s->token,
-		.epoch = s->published_epoch,
-		.since_ns = s->since_ns,
-		.generation = s->generation,
-		.consumers = mask,
-		.state = state,
-	};
-	host->verdict(host->context, l->index, &verdict);
+	s->published = v.state;
+	s->published_mask = v.consumers;
+	s->published_epoch = v.epoch;
+	s->published_cause = v.cause;
+	s->published_held = v.held;
+	s->published_shadows = v.shadows;
+	v.valid_until_ns = l->now_ns + l->e->config.verdict_ttl_ns;
+	v.token = s->token;
+	host->verdict(host->context, l->index, &v);
 }
 
 static void flush(struct engine *e, void (*say)(void *context, const struct event *event), void *context)
@@ -128,13 +173,6 @@ void tell_all(struct look *l)
 }
 
 /* --- the current state, for whoever was not there when it came about --- */
-
-static enum event_cause suspect_cause(const struct look *l)
-{
-	if (l->record.state == KPHI_DOWN)
-		return CAUSE_DECLARED_DOWN;
-	return l->record.state == KPHI_WAITING ? CAUSE_NEVER_HEARD : CAUSE_SILENCE;
-}
 
 static void recite(struct look *l)
 {

@@ -75,6 +75,8 @@ struct event {
 	q32_t phi, threshold;
 	uint64_t silence_ns;
 	uint64_t since_ns; /* first suspicion of this run, latched */
+	uint64_t crossed_ns; /* suspect: when silence reached the consumer's threshold, if that was for the
+				engine to say at once; else 0 */
 	uint64_t token; /* fencing token; 0: the event carries no verdict */
 	uint64_t interval_ns; /* retuned, renegotiated: the one in force now */
 	uint64_t speaker[2]; /* handover: who speaks now, an address as in kphi_id.bytes; else 0 */

@@ -319,3 +319,22 @@ int control_record(struct control *c, uint64_t until_ns, struct why *w)
 
 	return answer(ask(c, &q), w, "record");
 }
+
+int control_verdict(struct control *c, uint32_t slot, const struct kphi_verdict *verdict, struct why *w)
+{
+	struct kphi_control q = {.op = KPHI_CONTROL_VERDICT, .slot = slot, .verdict = *verdict};
+
+	return answer(ask(c, &q), w, "publish a verdict");
+}
+
+int control_refresh(struct control *c, uint32_t first, uint32_t end, uint32_t life, uint64_t until_ns,
+		    struct why *w)
+{
+	struct kphi_control q = {.op = KPHI_CONTROL_REFRESH,
+				 .slot = first,
+				 .end = end,
+				 .until_ns = until_ns,
+				 .verdict.life = life};
+
+	return answer(ask(c, &q), w, "refresh the verdicts");
+}

@@ -75,4 +75,13 @@ int control_listen(struct control *c, uint16_t port, bool on, struct why *w);
  * store's: whoever records holds one of his own. */
 int control_record(struct control *c, uint64_t until_ns, struct why *w);
 
+/* The daemon's alone; neither takes a lock. Publish all of *verdict but its version, whoever lives in the
+ * slot. */
+int control_verdict(struct control *c, uint32_t slot, const struct kphi_verdict *verdict, struct why *w);
+
+/* Verdicts of the slots from `first` up to `end`, KPHI_REFRESH_SLOTS at most, that this life of the daemon
+ * has written are valid until then. */
+int control_refresh(struct control *c, uint32_t first, uint32_t end, uint32_t life, uint64_t until_ns,
+		    struct why *w);
+
 #endif

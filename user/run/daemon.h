@@ -56,6 +56,7 @@ struct daemon {
 	struct lateness lateness; /* of deadlines */
 	uint64_t late_bucket;
 	uint64_t late_unsaid; /* times the loop was late since that was last said */
+	bool gave_up;
 	char status[160]; /* as systemd was last told */
 };
 
@@ -63,6 +64,9 @@ struct daemon {
 
 struct engine_host daemon_host(struct daemon *d);
 void daemon_event(void *context, const struct event *event); /* context: the daemon */
+
+/* What it lives for cannot be done: says so once, and ends the loop. */
+void daemon_give_up(struct daemon *d, int err, const struct why *w);
 
 /* An event about the configuration; `detail` is a sentence. */
 void daemon_say_config(struct daemon *d, bool in_force, const char *detail);

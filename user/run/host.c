@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "io/error.h"
 #include "kernel/clock.h"
 #include "run/daemon.h"
 
@@ -72,11 +73,24 @@ static void host_watch(void *context, uint32_t slot, uint32_t generation, bool o
 	control_watch(&d->control, slot, generation, on, &w);
 }
 
+/* Nobody must go on believing what cannot be corrected: the verdicts expire, and the next start judges anew.
+ */
+void daemon_give_up(struct daemon *d, int err, const struct why *w)
+{
+	if (!d->gave_up)
+		fail("%s. This daemon ends, because its verdicts can no longer be kept", w->text);
+	d->gave_up = true;
+	sd_event_exit(d->loop, err);
+}
+
 static void host_verdict(void *context, uint32_t slot, const struct kphi_verdict *verdict)
 {
 	struct daemon *d = context;
+	struct why w;
+	int err = verdicts_write(&d->verdicts, slot, verdict, &w);
 
-	verdicts_write(&d->verdicts, slot, verdict);
+	if (err)
+		daemon_give_up(d, err, &w);
 }
 
 static uint64_t host_token(void *context)

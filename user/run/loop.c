@@ -248,7 +248,7 @@ int daemon_loop(struct daemon *d)
 	sd_notify(0, "READY=1");
 	err = sd_event_loop(d->loop);
 	sd_notify(0, "STOPPING=1");
-	if (err < 0 && err != -ESTALE)
+	if (err < 0 && err != -ESTALE && !d->gave_up)
 		fail("the event loop failed: %s", strerror(-err));
 	return err < 0 ? err : 0;
 }

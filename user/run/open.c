@@ -121,7 +121,7 @@ static void recall(struct daemon *d, const struct names *before)
 
 	names_map(before, &d->names, map);
 	for (uint32_t i = 0; i < d->verdicts.slots; i++) {
-		struct kphi_verdict v = verdicts_read(&d->verdicts, i);
+		struct kphi_verdict v = d->verdicts.map[i]; /* nobody writes now but us */
 
 		if (!v.valid_until_ns)
 			continue;
@@ -139,14 +139,16 @@ static int open_engine(struct daemon *d)
 	const char *state = d->config->state;
 	char reason[1024];
 	struct names before;
-	struct why w;
-	int err = verdicts_open(&d->verdicts, &d->pin, d->store.header->peers, &w);
+	int err = token_open(&d->token, state, verdicts_token(&d->store), reason, sizeof(reason));
 
 	if (err)
-		return failed(err, w.text);
-	err = token_open(&d->token, state, verdicts_token(&d->verdicts), reason, sizeof(reason));
-	if (err)
 		return failed(err, reason);
+	d->verdicts = (struct verdicts){
+		.map = d->store.verdicts,
+		.control = &d->control,
+		.slots = d->store.header->peers,
+		.life = token_starts(&d->token),
+	};
 	names_of(&d->names, &d->config->engine);
 	err = names_read(state, &before);
 	err = err ? err : names_write(state, &d->names);
@@ -221,7 +223,6 @@ void daemon_close(struct daemon *d)
 	feed_free(d->feed);
 	engine_free(d->engine);
 	census_close(&d->census);
-	verdicts_close(&d->verdicts);
 	token_close(&d->token);
 	ring_buffer__free(d->hints);
 	attacher_free(d->attacher);

@@ -27,8 +27,11 @@ static void take_part(struct daemon *d, uint64_t now_ns)
 	uint64_t slots = d->store.header->peers;
 	uint32_t first = (uint32_t)(slots * d->part / d->parts);
 	uint32_t end = (uint32_t)(slots * (d->part + 1) / d->parts);
+	struct why w;
+	int err = verdicts_refresh(&d->verdicts, first, end, now_ns + d->config->engine.verdict_ttl_ns, &w);
 
-	verdicts_refresh(&d->verdicts, first, end, now_ns + d->config->engine.verdict_ttl_ns);
+	if (err)
+		daemon_give_up(d, err, &w);
 	census_take(&d->census, &d->store, first, end, on_change, d);
 }
 
@@ -63,12 +66,12 @@ static void look_at_devices(struct daemon *d, uint64_t now_ns)
 static void tell_systemd(struct daemon *d)
 {
 	char status[sizeof(d->status)];
+	uint32_t count[VERDICT_STATES];
 
+	verdicts_count(&d->verdicts, count);
 	snprintf(status, sizeof(status), "%u peers, %u consumers: %u suspect, %u held, %u blind; %u clients",
-		 d->census.peers, d->config->engine.consumers,
-		 verdicts_count(&d->verdicts, KPHI_VERDICT_SUSPECT),
-		 verdicts_count(&d->verdicts, KPHI_VERDICT_HELD),
-		 verdicts_count(&d->verdicts, KPHI_VERDICT_BLIND), feed_clients(d->feed));
+		 d->census.peers, d->config->engine.consumers, count[KPHI_VERDICT_SUSPECT],
+		 count[KPHI_VERDICT_HELD], count[KPHI_VERDICT_BLIND], feed_clients(d->feed));
 	if (!strcmp(status, d->status))
 		return;
 	memcpy(d->status, status, sizeof(status));

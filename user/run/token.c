@@ -136,6 +136,11 @@ void token_close(struct token *t)
 	t->lock = -1;
 }
 
+uint32_t token_starts(const struct token *t)
+{
+	return (uint32_t)(t->last >> TOKEN_BITS);
+}
+
 uint64_t token_next(struct token *t)
 {
 	return ++t->last;

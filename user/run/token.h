@@ -31,6 +31,9 @@ struct token {
 int token_open(struct token *t, const char *directory, uint64_t seen, char *why, size_t size);
 void token_close(struct token *t);
 
+/* The counter: how often a daemon has started, this time included. */
+uint32_t token_starts(const struct token *t);
+
 /* The next one; strictly rising. */
 uint64_t token_next(struct token *t);
 
