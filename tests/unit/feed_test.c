@@ -220,10 +220,14 @@ static void slow_client_delays_nobody(void **state)
 	assert_non_null(strstr(output, "\"type\":\"lost\""));
 	lost = strtoull(strstr(output, "\"count\":") + 8, NULL, 10);
 	assert_int_equal(count_lines(output) - 1 + lost, 20000);
+	assert_int_equal(feed_dropped(feed), lost);
 	assert_int_equal(line_value(count_lines(output) - 1, "seq"), 20000);
 	assert_int_equal(line_value(count_lines(output) - QUEUE_LINES, "seq"), 20000 - QUEUE_LINES + 1);
 	close(slow);
 	close(quick);
+	turn();
+	assert_int_equal(feed_clients(feed), 0);
+	assert_int_equal(feed_dropped(feed), lost); /* who has gone is not forgotten */
 }
 
 static void state_larger_than_every_buffer_arrives(void **state)

@@ -10,6 +10,7 @@
 #include "cmd/session.h"
 #include "io/parse.h"
 #include "kernel/clock.h"
+#include "show/verdict.h"
 
 static int show_all(struct kphi_cli *cli, const struct session *s)
 {
@@ -49,6 +50,7 @@ int show_busy(const char *name)
 static int show_one(struct kphi_cli *cli, const struct session *s, const char *name)
 {
 	struct threshold threshold;
+	struct kphi_daemon daemon;
 	struct view v;
 	struct out *o;
 	int64_t slot;
@@ -60,6 +62,7 @@ static int show_one(struct kphi_cli *cli, const struct session *s, const char *n
 		return show_busy(name);
 	threshold_prepare(&threshold, POLICY_SUSPECT);
 	view_judge(&v, &s->store, (uint32_t)slot, &threshold, clock_monotonic_ns());
+	view_verdict(&v, &s->store, store_daemon(&s->store, v.now_ns, &daemon) ? &daemon : NULL);
 	o = out_new(stdout, cli->mode);
 	out_open_object(o, NULL);
 	say_peer(o, &v, SHOW_DETAIL);

@@ -6,6 +6,7 @@
 #include "cmd/peer_show.h"
 #include "cmd/session.h"
 #include "kernel/clock.h"
+#include "show/verdict.h"
 
 static void say_summary(struct out *o, const struct host_summary *summary)
 {
@@ -27,7 +28,8 @@ int show_host(struct kphi_cli *cli, const struct session *s, const char *label)
 	uint64_t now_ns = clock_monotonic_ns();
 	uint32_t streams = 0, unread = 0;
 	struct threshold threshold;
-	bool suspect = false, busy;
+	struct kphi_daemon daemon;
+	bool suspect = false, busy, alive = store_daemon(&s->store, now_ns, &daemon);
 	struct out *o = NULL;
 	struct view v;
 
@@ -43,6 +45,7 @@ int show_host(struct kphi_cli *cli, const struct session *s, const char *label)
 			out_string(o, "host", "host", label);
 			out_open_table(o, "streams");
 		}
+		view_verdict(&v, &s->store, alive ? &daemon : NULL);
 		suspect |= view_is_suspect(&v);
 		host_summary_add(&summary, v.peer.name, view_host_word(&v));
 		out_open_row(o);

@@ -31,7 +31,8 @@
 	X(hook, 0, "the program was lost from a device, or is back")                                         \
 	X(loop_late, 0, "this daemon woke later than it wanted to")                                          \
 	X(config, 0, "a configuration was applied, or refused")                                              \
-	X(exec, 0, "a consumer's command failed, timed out or was not run")
+	X(exec, 0, "a consumer's command failed, timed out or was not run")                                  \
+	X(web, 0, "the HTTP server was started, failed or ended")
 
 enum event_type {
 #define X(name, peer, help) EVENT_##name,

@@ -16,8 +16,8 @@
 #include "run/config.h"
 #include "run/exec.h"
 #include "run/feed.h"
-#include "run/lateness.h"
 #include "run/names.h"
+#include "run/report.h"
 #include "run/token.h"
 #include "run/verdicts.h"
 
@@ -33,6 +33,7 @@ struct daemon {
 	struct token token;
 	struct names names;
 	struct verdicts verdicts;
+	struct report report;
 	struct devices *devices;
 	struct attacher *attacher;
 	struct ring_buffer *hints;
@@ -53,7 +54,7 @@ struct daemon {
 	char attach_failure[1200]; /* as it was last said: it is tried again every second */
 	uint32_t absent; /* devices of the file that do not exist yet */
 	uint32_t reload_waits; /* rounds that a reload has waited for the store's lock; 0: none waits */
-	struct lateness lateness; /* of deadlines */
+	struct kphi_histogram lateness; /* of deadlines, in this life */
 	uint64_t late_bucket;
 	uint64_t late_unsaid; /* times the loop was late since that was last said */
 	bool gave_up;

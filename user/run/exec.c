@@ -210,7 +210,7 @@ static int start(struct exec *x, const struct exec_order *order)
 	return 0;
 }
 
-void exec_run(struct exec *x, const struct exec_order *order)
+bool exec_run(struct exec *x, const struct exec_order *order)
 {
 	uint64_t period_ns = MINUTE_NS / order->per_minute;
 	int err;
@@ -219,11 +219,12 @@ void exec_run(struct exec *x, const struct exec_order *order)
 		report(x, order->command, order->consumer, order->peer,
 		       "not run: more than %llu a minute after a burst of %llu",
 		       (unsigned long long)order->per_minute, (unsigned long long)order->burst);
-		return;
+		return false;
 	}
 	err = start(x, order);
 	if (err)
 		report(x, order->command, order->consumer, order->peer, "cannot be run: %s", strerror(-err));
+	return !err;
 }
 
 struct exec *exec_new(sd_event *loop, void (*event)(void *context, const struct event *event), void *context)

@@ -7,6 +7,7 @@
 #ifndef KPHI_RUN_EXEC_H
 #define KPHI_RUN_EXEC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <systemd/sd-event.h>
@@ -32,7 +33,8 @@ struct exec *exec_new(sd_event *loop, void (*event)(void *context, const struct 
 /* Commands that still run are left to themselves. */
 void exec_free(struct exec *x); /* NULL is fine */
 
-void exec_run(struct exec *x, const struct exec_order *order);
+/* False: it could not be started, or not so often. */
+bool exec_run(struct exec *x, const struct exec_order *order);
 
 uint32_t exec_running(const struct exec *x);
 

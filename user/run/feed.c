@@ -39,6 +39,7 @@ struct feed {
 	struct sink *standard;
 	struct sink *client[FEED_CLIENTS];
 	uint32_t clients;
+	uint64_t dropped; /* lines for readers that have gone */
 	struct feed_socket socket;
 	sd_event_source *listener;
 };
@@ -50,6 +51,7 @@ static void sink_free(struct sink *s)
 	if (!s)
 		return;
 	sd_event_source_disable_unref(s->io);
+	s->feed->dropped += s->queue.lost_total;
 	queue_clear(&s->queue);
 	packet_put(s->state);
 	close(s->fd);
@@ -402,4 +404,13 @@ const char *feed_say(struct feed *f, const struct event *event, size_t *length)
 uint32_t feed_clients(const struct feed *f)
 {
 	return f->clients;
+}
+
+uint64_t feed_dropped(const struct feed *f)
+{
+	uint64_t dropped = f->dropped + (f->standard ? f->standard->queue.lost_total : 0);
+
+	for (uint32_t i = 0; i < f->clients; i++)
+		dropped += f->client[i]->queue.lost_total;
+	return dropped;
 }

@@ -37,4 +37,7 @@ const char *feed_say(struct feed *f, const struct event *event, size_t *length);
 
 uint32_t feed_clients(const struct feed *f);
 
+/* Lines that readers were too slow for, those that have gone included. */
+uint64_t feed_dropped(const struct feed *f);
+
 #endif

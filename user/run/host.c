@@ -134,8 +134,8 @@ static void run_command(struct daemon *d, const struct event *event, const char 
 			.bucket = &d->exec_bucket[i],
 		};
 
-		if (c->exec && !strcmp(order.consumer, event->consumer))
-			exec_run(d->exec, &order);
+		if (c->exec && !strcmp(order.consumer, event->consumer) && exec_run(d->exec, &order))
+			report_command(&d->report);
 	}
 }
 
@@ -143,8 +143,10 @@ void daemon_event(void *context, const struct event *event)
 {
 	struct daemon *d = context;
 	size_t length;
-	const char *line = feed_say(d->feed, event, &length);
+	const char *line;
 
+	report_event(&d->report, event, clock_monotonic_ns());
+	line = feed_say(d->feed, event, &length);
 	if (line && event->token && event->consumer &&
 	    (event->type == EVENT_suspect || event->type == EVENT_trust))
 		run_command(d, event, line, length);

@@ -12,6 +12,7 @@
 #include <sys/epoll.h>
 #include <systemd/sd-daemon.h>
 
+#include "core/histogram.h"
 #include "io/error.h"
 #include "io/format.h"
 #include "io/realtime.h"
@@ -99,10 +100,12 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *context)
 {
 	struct daemon *d = context;
 	uint64_t now_ns = awake_ns(d);
+	uint64_t late_ns = now_ns > d->deadline_ns ? now_ns - d->deadline_ns : 0;
 
 	(void)source;
 	(void)usec;
-	lateness_add(&d->lateness, now_ns > d->deadline_ns ? now_ns - d->deadline_ns : 0);
+	histogram_add(&d->lateness, late_ns);
+	report_lateness(&d->report, late_ns);
 	daemon_note_lateness(d, d->deadline_ns, now_ns);
 	d->woken_ns = now_ns;
 	d->deadline_ns = 0; /* over: the next one is set anew, whatever it is */
@@ -253,13 +256,14 @@ int daemon_loop(struct daemon *d)
 	return err < 0 ? err : 0;
 }
 
-static void debug_lateness(const struct lateness *l)
+static void debug_lateness(const struct kphi_histogram *l)
 {
 	char half[FORMAT_SIZE], most[FORMAT_SIZE], worst[FORMAT_SIZE];
 
 	error_debug("%llu deadlines: half of them at most %s late, 99%% at most %s, all at most %s",
-		    (unsigned long long)l->count, format_duration(lateness_quantile_ns(l, 500000), half),
-		    format_duration(lateness_quantile_ns(l, 990000), most),
+		    (unsigned long long)histogram_count(l),
+		    format_duration(histogram_quantile_ns(l, 500000), half),
+		    format_duration(histogram_quantile_ns(l, 990000), most),
 		    format_duration(l->worst_ns, worst));
 }
 

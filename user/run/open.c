@@ -41,6 +41,7 @@ static int open_store(struct daemon *d, const char *pin)
 	err = err ? err : lock_store(d, &w);
 	err = err ? err : store_open(&d->store, &d->pin, &w);
 	err = err ? err : control_open(&d->control, &d->pin, &w);
+	err = err ? err : report_open(&d->report, &d->pin, &w);
 	pin_close(&d->pin);
 	return err ? failed(err, w.text) : 0;
 }
@@ -137,6 +138,7 @@ static int open_engine(struct daemon *d)
 {
 	struct engine_host host = daemon_host(d);
 	const char *state = d->config->state;
+	uint64_t now_ns = clock_monotonic_ns();
 	char reason[1024];
 	struct names before;
 	int err = token_open(&d->token, state, verdicts_token(&d->store), reason, sizeof(reason));
@@ -156,6 +158,8 @@ static int open_engine(struct daemon *d)
 		fail("%s/consumers: cannot keep the consumers' names: %s", state, strerror(-err));
 		return err;
 	}
+	report_begin(&d->report, d->verdicts.life, now_ns, now_ns + d->config->engine.verdict_ttl_ns);
+	report_consumers(&d->report, &d->config->engine);
 	d->engine = engine_new(&d->config->engine, &host, d->store.header->peers);
 	if (!d->engine || census_open(&d->census, d->store.header->peers))
 		return failed(-ENOMEM, "no memory for the engine");
@@ -210,6 +214,7 @@ int daemon_open(struct daemon *d, const char *file, const char *pin)
 	if (err)
 		return err;
 	daemon_describe(&applied, d->config, said, sizeof(said));
+	report_config(&d->report, true);
 	daemon_say_config(d, true, said);
 	return 0;
 }
@@ -224,6 +229,7 @@ void daemon_close(struct daemon *d)
 	engine_free(d->engine);
 	census_close(&d->census);
 	token_close(&d->token);
+	report_close(&d->report);
 	ring_buffer__free(d->hints);
 	attacher_free(d->attacher);
 	devices_free(d->devices);

@@ -78,6 +78,7 @@ static bool take_consumers(struct daemon *d, struct config *new)
 	d->names = names;
 	if (engine_configure(d->engine, &new->engine, map, clock_monotonic_ns())) {
 		move_buckets(d, map);
+		report_consumers(&d->report, &new->engine);
 		return true;
 	}
 	d->config = old;
@@ -92,6 +93,7 @@ static void refuse_file(struct daemon *d, const char *reason)
 
 	snprintf(detail, sizeof(detail), "refused, the former configuration stays in force: %s", reason);
 	warn("%s", detail);
+	report_config(&d->report, false);
 	daemon_say_config(d, false, detail);
 }
 
@@ -139,6 +141,7 @@ static void reload(struct daemon *d)
 	take_outputs(d, &a);
 	config_free(old);
 	daemon_describe(&a, new, said, sizeof(said));
+	report_config(&d->report, true);
 	daemon_say_config(d, true, said);
 }
 

@@ -27,9 +27,11 @@ static void take_part(struct daemon *d, uint64_t now_ns)
 	uint64_t slots = d->store.header->peers;
 	uint32_t first = (uint32_t)(slots * d->part / d->parts);
 	uint32_t end = (uint32_t)(slots * (d->part + 1) / d->parts);
+	uint64_t until_ns = now_ns + d->config->engine.verdict_ttl_ns;
 	struct why w;
-	int err = verdicts_refresh(&d->verdicts, first, end, now_ns + d->config->engine.verdict_ttl_ns, &w);
+	int err = verdicts_refresh(&d->verdicts, first, end, until_ns, &w);
 
+	report_alive(&d->report, until_ns);
 	if (err)
 		daemon_give_up(d, err, &w);
 	census_take(&d->census, &d->store, first, end, on_change, d);
@@ -114,5 +116,6 @@ void daemon_round(struct daemon *d, uint64_t now_ns)
 	engine_observe_ticks(d->engine, d->store.ticks, d->store.header->cpus, now_ns);
 	if (engine_unsettled(d->engine))
 		engine_repair(d->engine, now_ns);
+	report_clients(&d->report, feed_clients(d->feed), feed_dropped(d->feed));
 	tell_systemd(d);
 }

@@ -9,6 +9,7 @@
 #include "rule/describe.h"
 #include "show/bfd.h"
 #include "show/peer.h"
+#include "show/verdict.h"
 
 /* The source that a rule asks for; of one that asks for none, or of a native sender, null. */
 static void say_from(struct out *o, const struct view *v)
@@ -211,6 +212,7 @@ void say_peer(struct out *o, const struct view *v, enum show_place place)
 	out_string(o, "state", detail ? "state" : "STATE", view_state(v));
 	say_judgement(o, v, detail);
 	say_withheld(o, v);
+	say_verdict(o, v, detail);
 	out_u64(o, "samples", detail ? "samples" : NULL, w->n);
 	out_duration(o, "mean_ns", detail ? "mean" : "MEAN", window_mean_ns(w));
 	out_duration(o, "stddev_ns", detail ? "standard deviation" : "STDDEV", window_stddev_ns(w));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "show/peer.h"
+#include "show/verdict.h"
 
 /* The peers there are, the streams of each host together. NULL: no memory, or (*n is 0) nobody. */
 static struct host_stream *arrange(const struct store *s, size_t *n, bool *labels)
@@ -35,8 +36,9 @@ static struct host_stream *arrange(const struct store *s, size_t *n, bool *label
 }
 
 /* Adds to `busy` if it was being written all the time. True: somebody to suspect. */
-static bool say_row(struct out *o, const struct store *s, const struct threshold *threshold, uint32_t slot,
-		    uint64_t now_ns, bool labels, uint32_t *busy)
+static bool say_row(struct out *o, const struct store *s, const struct threshold *threshold,
+		    const struct kphi_daemon *daemon, uint32_t slot, uint64_t now_ns, bool labels,
+		    uint32_t *busy)
 {
 	struct view v;
 
@@ -47,6 +49,7 @@ static bool say_row(struct out *o, const struct store *s, const struct threshold
 	if (v.record.state == KPHI_FREE)
 		return false;
 	view_judge(&v, s, slot, threshold, now_ns);
+	view_verdict(&v, s, daemon);
 	out_open_row(o);
 	say_peer(o, &v, labels ? SHOW_HOST_ROW : SHOW_ROW);
 	out_close_row(o);
@@ -57,7 +60,8 @@ int say_peers(struct out *o, const char *key, const struct store *s, uint64_t no
 	      uint32_t *busy)
 {
 	struct threshold threshold;
-	bool labels;
+	struct kphi_daemon daemon;
+	bool labels, alive = store_daemon(s, now_ns, &daemon);
 	size_t n;
 	struct host_stream *streams = arrange(s, &n, &labels);
 
@@ -68,7 +72,8 @@ int say_peers(struct out *o, const char *key, const struct store *s, uint64_t no
 	threshold_prepare(&threshold, POLICY_SUSPECT);
 	out_open_table(o, key);
 	for (size_t i = 0; i < n; i++)
-		*suspect |= say_row(o, s, &threshold, streams[i].slot, now_ns, labels, busy);
+		*suspect |= say_row(o, s, &threshold, alive ? &daemon : NULL, streams[i].slot, now_ns, labels,
+				    busy);
 	out_close_table(o);
 	free(streams);
 	return 0;

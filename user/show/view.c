@@ -42,6 +42,7 @@ void view_judge(struct view *v, const struct store *s, uint32_t slot, const stru
 	const uint64_t *ring;
 
 	v->slot = slot;
+	v->daemon = NULL;
 	ring = view_ring(v, s, &room);
 	tick = &s->ticks[v->record.cpu < s->header->cpus ? v->record.cpu : 0];
 	v->is_rule = v->peer.id.kind == KPHI_ID_RULE;
