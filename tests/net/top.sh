@@ -80,11 +80,14 @@ order_is() {
 
 # begin [WORD...]: `kphi top` with these words; what the terminal was like is kept for ended()
 begin() {
-	type_line 'clear; stty -a > '"$WORK/before"'; echo before top'
-	eventually 10 shows '^before top$'
+	begun=$((begun + 1)) # what one waits for must not be on the screen already
+	type_line "clear; stty -a > $WORK/before; echo before top $begun"
+	eventually 10 shows "^before top $begun\$"
 	type_line "${ENV-}$KPHI --pin $KPHI_PIN top $*"
 	eventually 20 shows 'by [a-z]+ ' || fail "top began: $*" "$(screen)"
 }
+
+begun=0
 
 pid_of_top() {
 	pgrep -nf "^$KPHI --pin $KPHI_PIN top"
@@ -93,11 +96,11 @@ pid_of_top() {
 # ended NAME STATUS: it has, with this status, and the terminal is as it was
 ended() {
 	ok "$1: the usual screen is back" eventually 10 alternate 0
-	ok "$1: with what was on it" eventually 10 shows '^before top$'
+	ok "$1: with what was on it" eventually 10 shows "^before top $begun\$"
 	is "$1: the cursor is seen" "$(tm display-message -p -t top: '#{cursor_flag}')" 1
-	type_line 'echo "ended: $?"; stty -a > '"$WORK/after"'; echo done'
-	ok "$1: status $2" eventually 10 shows "^ended: $2\$"
-	ok "$1: done" eventually 10 shows '^done$'
+	type_line "echo \"ended: \$?\"; stty -a > $WORK/after; echo done $begun"
+	ok "$1: done" eventually 10 shows "^done $begun\$"
+	ok "$1: status $2" shows "^ended: $2\$"
 	is "$1: the terminal is as it was" "$(cat "$WORK/after")" "$(cat "$WORK/before")"
 }
 
@@ -331,12 +334,41 @@ plain() {
 	is "'once' in a terminal" "$(script -qec "$KPHI --pin $KPHI_PIN top once" "$WORK/typed" < /dev/null | grep -c PEER)" 1
 }
 
+# A daemon knows more: whose thresholds are reached, and that a silence of all of them is this host's matter.
+watched() {
+	cat > "$WORK/kphi.yaml" << END
+devices: [{name: eth0}]
+outputs: {socket: $WORK/event.sock}
+state: $WORK/state
+consumers:
+  - {name: pager, suspect: 8, clear: 4}
+  - {name: router, suspect: 3, clear: 1}
+END
+	start run in_ns b kphi run config "$WORK/kphi.yaml"
+	resize 160 24
+	begin every 200ms
+	ok "the daemon lives" eventually 20 shows "daemon $(pid_of run) "
+	ok "its consumers, by name" eventually 20 row_shows db2 '^suspect .* pager,router '
+	ok "JSON: as well" eventually 5 eval \
+		'[ "$(kphi -j top filter db2 | jq -c ".peers[0].suspected_by")" = "[\"pager\",\"router\"]" ]'
+	ok "who lives has none" row_shows db1 '^up .* - '
+	for i in db1 db3 web4; do
+		stop "$i" KILL 2> /dev/null
+	done
+	ok "all at once: held, not suspect" eventually 20 row_shows db1 '^held .* \((pager,)?router\) .*held by the daemon: too many'
+	ok "counted" eventually 5 eval 'screen | head -1 | grep -qE " [123] held"'
+	is "db2 is suspect as before" "$(row db2 | cut -d' ' -f1)" suspect
+	stop run KILL 2> /dev/null
+	ok "without it, everybody judges for himself" eventually 20 row_shows db1 '^suspect'
+	ok "and says that it is gone" shows 'no daemon'
+	keys q
+	ended "with a daemon" 0
+	resize 80 24
+}
+
 # It is purged and made anew under the eyes of who looks.
 store_comes_and_goes() {
 	begin every 200ms
-	stop db1
-	stop db3
-	stop web4
 	kphi store purge > /dev/null
 	ok "purged: it says so" eventually 10 shows 'The store is gone'
 	ok "purged: how to make one" shows 'there is no store yet'
@@ -362,5 +394,6 @@ ways_out
 stopped_and_resumed
 plain
 terminals
+watched
 store_comes_and_goes
 terminal_end

@@ -260,7 +260,7 @@ static void the_daemon_outranks_a_look(void **state)
 
 static void consumers_by_name(void **state)
 {
-	struct top_look look = {.lives = true};
+	struct top_look look = {.lives = true, .daemon.consumers = KPHI_CONSUMERS};
 	char text[SAMPLE_NAMES];
 
 	(void)state;

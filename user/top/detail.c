@@ -11,6 +11,7 @@
 #include "io/format.h"
 #include "io/output.h"
 #include "show/peer.h"
+#include "show/verdict.h"
 #include "top/cells.h"
 #include "top/spark.h"
 
@@ -46,7 +47,7 @@ static char *facts_of(const struct view *v, const struct store *s, const struct 
 	return NULL;
 }
 
-int detail_take(struct detail *d, const struct store *s, uint64_t now_ns)
+int detail_take(struct detail *d, const struct store *s, const struct top_look *look)
 {
 	uint64_t *ring = calloc(s->header->window, sizeof(*ring));
 	struct threshold threshold;
@@ -62,7 +63,8 @@ int detail_take(struct detail *d, const struct store *s, uint64_t now_ns)
 	if (!d->there)
 		goto end;
 	threshold_prepare(&threshold, POLICY_SUSPECT);
-	view_judge(&v, s, d->slot, &threshold, now_ns);
+	view_judge(&v, s, d->slot, &threshold, look->now_ns);
+	view_verdict(&v, s, look->lives ? &look->daemon : NULL);
 	facts = facts_of(&v, s, &threshold);
 	err = facts ? 0 : -ENOMEM;
 	if (err)
@@ -145,16 +147,12 @@ static void add_figures(struct page *p, const struct detail *d, const struct top
 	add_histogram(p, d);
 }
 
-static void add_title(struct page *p, const struct top_row *row, const struct top_look *look)
+static void add_title(struct page *p, const struct top_row *row)
 {
-	char phi[CELL_SIZE], silence[FORMAT_SIZE], names[SAMPLE_NAMES];
+	char phi[CELL_SIZE], silence[FORMAT_SIZE];
 
 	page_heading(p, "%s: %s, phi %s (%s), silent for %s", row->name, cell_state(row), cell_phi(row, phi),
 		     model_name(row->model), format_duration(row->silence_ns, silence));
-	if (row->consumers)
-		page_add(p, "suspected by %s", sample_consumers(look, row->consumers, names));
-	if (row->held)
-		page_add(p, "withheld from %s", sample_consumers(look, row->held, names));
 }
 
 void detail_page(struct page *p, const struct detail *d, const struct top_model *m,
@@ -167,7 +165,7 @@ void detail_page(struct page *p, const struct detail *d, const struct top_model 
 		page_heading(p, "This peer is no longer there. Esc goes back.");
 		return;
 	}
-	add_title(p, row, look);
+	add_title(p, row);
 	/* What the daemon withholds is in the row, what one look can tell is longer. */
 	page_wrap(p, row->state == TOP_HELD || row->state == TOP_BLIND ? row->reason : d->reason);
 	page_add(p, "%s", "");

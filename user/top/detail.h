@@ -19,7 +19,7 @@ struct detail {
 };
 
 /* Reads it. One that is busy stays as it was; 0 or -ENOMEM. */
-int detail_take(struct detail *d, const struct store *s, uint64_t now_ns);
+int detail_take(struct detail *d, const struct store *s, const struct top_look *look);
 void detail_free(struct detail *d);
 
 void detail_page(struct page *p, const struct detail *d, const struct top_model *m,

@@ -7,13 +7,15 @@
 
 #include "io/utf8.h"
 
-#define GAP       1
-#define JOIN      2
-#define NAME_MIN  8
-#define NAME_MAX  24
-#define SPARK_MIN 8
-#define SPARK_MAX 40
-#define WIDE      60 /* from here on states and models are whole words */
+#define GAP           1
+#define JOIN          2
+#define NAME_MIN      8
+#define NAME_MAX      24
+#define SPARK_MIN     8
+#define CONSUMERS_MAX 20
+#define REASON_ENOUGH 40 /* most are no longer; beyond it phi over time says more */
+#define SPARK_MAX     40
+#define WIDE          60 /* from here on states and models are whole words */
 
 static const struct {
 	const char *title;
@@ -103,6 +105,8 @@ struct layout layout_columns(uint32_t width, const struct layout_wish *wish)
 	widen(&l, COLUMN_HOST, wish->host < NAME_MAX ? wish->host : NAME_MAX, &spare);
 	if (spare + l.width[COLUMN_MODEL] >= LAYOUT_MODEL)
 		widen(&l, COLUMN_MODEL, LAYOUT_MODEL, &spare);
+	widen(&l, COLUMN_CONSUMERS, CONSUMERS_MAX, &spare);
+	widen(&l, COLUMN_REASON, REASON_ENOUGH, &spare);
 	widen(&l, COLUMN_HISTORY, SPARK_MAX, &spare);
 	widen(&l, COLUMN_REASON, UINT32_MAX, &spare);
 	return l;

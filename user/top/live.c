@@ -124,7 +124,7 @@ static void look_again(struct live *l)
 		return;
 	sample_take(&l->look, l->model, &l->world->store, clock_monotonic_ns());
 	if (l->open)
-		l->err = detail_take(&l->detail, &l->world->store, l->look.now_ns);
+		l->err = detail_take(&l->detail, &l->world->store, &l->look);
 }
 
 static void open_detail(struct live *l)
@@ -136,7 +136,7 @@ static void open_detail(struct live *l)
 	l->scroll = 0;
 	l->detail.slot = l->slot;
 	l->detail.generation = l->generation;
-	l->err = detail_take(&l->detail, &l->world->store, l->look.now_ns);
+	l->err = detail_take(&l->detail, &l->world->store, &l->look);
 }
 
 static void clear_filter(struct live *l)

@@ -7,7 +7,7 @@
 #include "core/silence.h"
 #include "io/format.h"
 #include "io/text.h"
-#include "show/view.h"
+#include "show/verdict.h"
 
 #define PPM 1000000
 
@@ -141,8 +141,8 @@ char *sample_consumers(const struct top_look *look, uint32_t bits, char text[SAM
 	struct text names = {text, SAMPLE_NAMES};
 
 	*text = '\0';
-	for (uint32_t i = 0; i < KPHI_CONSUMERS; i++)
-		if (look->lives && bits & 1U << i)
+	for (uint32_t i = 0; look->lives && i < look->daemon.consumers && i < KPHI_CONSUMERS; i++)
+		if (bits & 1U << i)
 			text_join(&names, ",", "%.*s", KPHI_NAME_SIZE - 1, look->daemon.consumer[i].name);
 	return text;
 }
@@ -150,7 +150,6 @@ char *sample_consumers(const struct top_look *look, uint32_t bits, char text[SAM
 void sample_take(struct top_look *look, struct top_model *m, const struct store *s, uint64_t now_ns)
 {
 	struct threshold threshold;
-	struct kphi_verdict verdict;
 	struct top_row row;
 	struct view v;
 
@@ -171,9 +170,9 @@ void sample_take(struct top_look *look, struct top_model *m, const struct store 
 			continue;
 		view_judge(&v, s, slot, &threshold, now_ns);
 		fill(&row, &v);
-		if (look->lives && store_verdict(s, slot, now_ns, &verdict) &&
-		    verdict.generation == v.record.generation && verdict.epoch == v.record.epoch)
-			sample_heed(&row, &verdict);
+		view_verdict(&v, s, look->lives ? &look->daemon : NULL);
+		if (v.daemon)
+			sample_heed(&row, &v.verdict);
 		model_take(m, &row);
 	}
 	model_end(m);

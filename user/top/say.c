@@ -53,7 +53,7 @@ static void say_names(struct out *o, const char *key, const char *title, const s
 		      uint32_t bits)
 {
 	out_open_array(o, key);
-	for (uint32_t i = 0; look->lives && i < KPHI_CONSUMERS; i++)
+	for (uint32_t i = 0; look->lives && i < look->daemon.consumers && i < KPHI_CONSUMERS; i++)
 		if (bits & 1U << i)
 			out_string(o, NULL, title, look->daemon.consumer[i].name);
 	out_close_array(o);
