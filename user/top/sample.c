@@ -170,7 +170,7 @@ void sample_take(struct top_look *look, struct top_model *m, const struct store 
 			continue;
 		view_judge(&v, s, slot, &threshold, now_ns);
 		fill(&row, &v);
-		view_verdict(&v, s, look->lives ? &look->daemon : NULL);
+		view_daemon(&v, s, look->lives ? &look->daemon : NULL);
 		if (v.daemon)
 			sample_heed(&row, &v.verdict);
 		model_take(m, &row);
