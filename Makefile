@@ -19,7 +19,7 @@ CPPFLAGS := -D_GNU_SOURCE -Iinclude -Iuser -I$(B)/gen
 CFLAGS := -std=c11 -O2 -g -fno-strict-aliasing $(WARN)
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 BPF_CFLAGS := -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Iinclude -I/usr/include/$(MULTIARCH)
-LDLIBS := -lbpf -lelf -lz -lpcap -lmnl -ljson-c -lsystemd -lcyaml -lyaml -lmicrohttpd -lncursesw -ltinfo -lm
+LDLIBS := -lbpf -lelf -lz -lpcap -lmnl -ljson-c -lsystemd -lcyaml -lyaml -lmicrohttpd -lncursesw -ltinfo -lresolv -lm
 
 # core/ decides, so it has no floating point: the compiler refuses it outright where it can.
 CORE_CFLAGS := $(if $(filter x86_64 aarch64,$(shell uname -m)),-mgeneral-regs-only)
@@ -83,8 +83,11 @@ $(B)/gen/abi.h: include/kphi/counters.h include/kphi/maps.h
 		"$$(cat $^ | $(CC) -fpreprocessed -dD -E -P - | sed 's/"[^"]*"//g' | tr -d ' \t\n' | sha256sum | cut -c1-8)" > $@
 
 # A page is a folder: index.html, and the styles and scripts in it and in the folder `common` beside it, in the order of
-# their names, become one file that asks nobody for anything, as bytes.
+# their names, become one file that asks nobody for anything, as bytes. For HTTP there are digests besides: an entity tag,
+# and those by which a content security policy lets just this style and this script pass. What is between their tags begins
+# with the end of the opening tag's line.
 page_parts = $(sort $(wildcard $(dir $(1))common/*.$(2))) $(sort $(wildcard $(1)/*.$(2)))
+csp_digest = $$(env printf "$$({ echo; cat $(1); } | sha256sum | cut -c 1-64 | sed 's/../\\x&/g')" | base64)
 
 define page_rule
 $(B)/gen/$(notdir $(1)).html.h: $(1)/index.html $(call page_parts,$(1),css) $(call page_parts,$(1),js) Makefile
@@ -92,9 +95,12 @@ $(B)/gen/$(notdir $(1)).html.h: $(1)/index.html $(call page_parts,$(1),css) $(ca
 	$$(Q)mkdir -p $$(@D)
 	$$(Q)cat /dev/null $(call page_parts,$(1),css) > $$@.css
 	$$(Q)cat /dev/null $(call page_parts,$(1),js) > $$@.js
-	$$(Q)echo 'static const unsigned char $(notdir $(1))_html[] = {' > $$@
-	$$(Q)sed -e '/@STYLE@/{r $$@.css' -e 'd;}' -e '/@SCRIPT@/{r $$@.js' -e 'd;}' $$< | \
-		od -An -v -tx1 | sed 's/ \(..\)/0x\1,/g' >> $$@
+	$$(Q)sed -e '/@STYLE@/{r $$@.css' -e 'd;}' -e '/@SCRIPT@/{r $$@.js' -e 'd;}' $$< > $$@.html
+	$$(Q)echo '#define $(notdir $(1))_html_style "sha256-'$$(call csp_digest,$$@.css)'"' > $$@
+	$$(Q)echo '#define $(notdir $(1))_html_script "sha256-'$$(call csp_digest,$$@.js)'"' >> $$@
+	$$(Q)echo '#define $(notdir $(1))_html_tag "'$$$$(sha256sum < $$@.html | cut -c 1-32)'"' >> $$@
+	$$(Q)echo 'static const unsigned char $(notdir $(1))_html[] = {' >> $$@
+	$$(Q)od -An -v -tx1 $$@.html | sed 's/ \(..\)/0x\1,/g' >> $$@
 	$$(Q)echo '0};' >> $$@
 endef
 $(foreach page,$(PAGES),$(eval $(call page_rule,$(page))))

@@ -10,8 +10,7 @@
 #include "cmd/cmd.h"
 #include "kernel/load.h"
 #include "kernel/pin.h"
-
-#define KPHI_VERSION "0.1.0"
+#include "version.h"
 
 static const struct {
 	const char *name;
@@ -27,6 +26,7 @@ static const struct {
 	{"beat", cmd_beat, "send heartbeats"},
 	{"run", cmd_run, "the daemon: thresholds, verdicts, events"},
 	{"event", cmd_event, "what the daemon has to say"},
+	{"web", cmd_web, "metrics, page, lab and API over HTTP"},
 	{"check", cmd_check, "what another detector says of the same peers, against what was heard"},
 	{"trace", cmd_trace, "arrivals in a file: record, show, convert, replay, calibrate"},
 };

@@ -60,7 +60,7 @@ table << 'END'
 no object, no command, no such word
 2||an OBJECT is missing. `kphi help` lists them
 2|''|is unknown
-2|xyzzy show|'xyzzy' is unknown: choose peer, top, net, store, guard, doctor, beat, run, event, check, trace or help
+2|xyzzy show|'xyzzy' is unknown: choose peer, top, net, store, guard, doctor, beat, run, event, web, check, trace or help
 2|pear show|did you mean peer?
 2|peer|peer: a command is missing. `kphi peer help` lists them
 2|peer list|peer: 'list' is unknown
@@ -91,6 +91,7 @@ help
 nothing is there yet, and asking makes nothing
 1|peer show|there is no store yet
 1|peer show db1|there is no store yet
+1|peer show metrics|there is no store yet
 1|p s|there is no store yet
 1|peer window db1|there is no store yet
 1|peer del db1|there is no store yet
@@ -238,6 +239,18 @@ peers
 rules are peers
 0|peer del name|deleted: name
 0|peer del db3|deleted: db3
+metrics, and a peer that is called so
+0|peer add metrics id $U1|added: metrics
+0|peer show metrics|kphi_peer_state{peer="metrics",state="waiting"} 1
+0|peer show name metrics|state: waiting
+0|peer show metrics per_peer none|kphi_peers_omitted{reason="per_peer"} 1
+0|peer show metrics per_peer suspect peers_max 0|kphi_peers_omitted{reason="peers_max"} 1
+0|peer show metrics format prometheus|# TYPE kphi_peer_beats_total counter
+2|peer show metrics per_peer some|per_peer: 'some' is unknown: choose all, suspect or none
+2|peer show metrics peers_max -1|peers_max:
+2|peer show metrics format json|format: 'json' is unknown: choose openmetrics or prometheus
+2|peer show metrics now|'now' is unknown
+0|peer del metrics|deleted: metrics
 0|peer add v51 proto vrrp vrid 51|added: v51
 1|peer add again proto vr vrid 51|again: v51 is that identity already
 0|peer add v52 proto vrrp vrid 52 dev no-such-dev|there is no device no-such-dev yet
@@ -285,10 +298,14 @@ is "what a path loses is text of the loss model alone" \
 kphi peer del r2 > "$WORK/out"
 kphi peer del java > "$WORK/out"
 
+is "under -j metrics are a text in a document" "$(kphi -j peer show metrics | jq -rj .metrics | sed -n '1p;$p')" \
+	"$(kphi peer show metrics | sed -n '1p;$p')"
+like "and end as they should" "$(kphi peer show metrics | tail -n 1)" '^# EOF$'
+
 # --- standard output that takes nothing ---------------------------------------------------------------------------------
 
 for words in "-j peer show" "peer show" "store show" "-j net show" "peer window db1" "-V" "help" "-j help" "peer help" \
-	"guard show" "peer mute db1 for 1s" "run config $ROOT/dist/kphi.yaml check"; do
+	"peer show metrics" "-j peer show metrics" "guard show" "peer mute db1 for 1s" "run config $ROOT/dist/kphi.yaml check"; do
 	for where in /dev/full closed; do
 		status=0
 		# shellcheck disable=SC2086 # words

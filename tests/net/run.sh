@@ -81,6 +81,16 @@ verdict() {
 	bpftool -j map lookup pinned "$KPHI_PIN"/abi-*/verdicts key "$slot" 0 0 0 | jq -r ".formatted.value.$2"
 }
 
+# told FILTER: of what the daemon tells of itself in its map
+told() {
+	bpftool -j map lookup pinned "$KPHI_PIN"/abi-*/daemon key 0 0 0 0 | jq -c ".formatted.value | $1"
+}
+
+# opinion NAME: the daemon's verdict as anybody reads it
+opinion() {
+	kphi -j peer show "$1" | jq -c '[.verdict, .verdict_cause, .suspected_by, .held_for, .shadow_suspected_by]'
+}
+
 all_up() {
 	local name
 
@@ -119,6 +129,12 @@ is "the file is announced" "$(value run '.type == "config"' cause)" begun
 is "there is no current state" "$(kphi event socket "$SOCKET")" ""
 is "verdicts are trust" "$(verdict db1 state)" 1
 between "verdicts are fresh (ms left)" $((($(verdict db1 valid_until_ns) - $(monotonic_ns)) / 1000000)) 1000 3100
+is "... and say so to everybody" "$(opinion db1)" '["trust",null,[],[],[]]'
+ok "the daemon is alive" test "$(told .alive_until_ns)" -gt "$(monotonic_ns)"
+is "... says who it is, and how often it began" "$(told '[.pid, .starts, .configs, .configs_refused]')" "[$(pid_of run),1,1,0]"
+is "... and who its consumers are" \
+	"$(told '[.consumer[:.consumers][] | [.name, .suspect / 4294967296, .clear / 4294967296, .shadow]]')" \
+	'[["page",8,4,0],["low",3,1,0],["shade",5,2.5,1]]'
 second=0
 said=$(in_ns a "$KPHI" --pin "$KPHI_PIN" run config "$FILE" 2>&1) || second=$?
 is "a second daemon is refused" "$second" 1
@@ -145,6 +161,12 @@ is "a shadow's suspicion has no token" "$(value run '.consumer == "shade"' token
 is "the verdict is suspect" "$(verdict db1 state)" 2
 is "... by the two consumers that count" "$(verdict db1 consumers)" 3
 is "... with the event's token" "$(verdict db1 token)" "$(value run '.consumer == "page"' token)"
+is "... says why and to whom" "$(opinion db1)" '["suspect","silence",["page","low"],[],["shade"]]'
+like "... to people, too" "$(kphi peer show db1)" "verdict of kphi run: suspect.because of: silence.suspected by: page.suspected by: low.suspected by the shadow: shade"
+is "who suspected how often is counted" "$(told '[.consumer[:3][].suspicions]')" \
+	"[$(for name in page low shade; do counts run ".type == \"suspect\" and .consumer == \"$name\""; done | paste -s -d ,)]"
+ok "how late its verdicts were is known" test "$(told '.latency.bucket | add')" -ge 2
+ok "... to the nanosecond" test "$(told .latency.worst_ns)" -gt 0
 ok "the client hears the same" eventually 2 has follow 3 '.type == "suspect"'
 ok "the command got the event" eventually 5 grep -q '"type":"suspect".*"consumer":"page"' "$WORK/executed"
 is "a late client asks for the state" \
@@ -180,12 +202,17 @@ stop db2 KILL
 sleep 3.5
 between "a dead daemon's verdicts have expired (ms left)" \
 	$((($(verdict db1 valid_until_ns) - $(monotonic_ns)) / 1000000)) -60000 0
+is "... and are nobody's" "$(opinion db1)" '[null,null,[],[],[]]'
+ok "... and so has its word that it is alive" test "$(told .alive_until_ns)" -lt "$(monotonic_ns)"
 run again
 ok "who died meanwhile is found" eventually 5 has again 1 '.type == "suspect" and .peer == "db2" and .consumer == "page"'
 is "who was suspect is not announced again" "$(counts again '.peer == "db1"')" 0
 is "... but is in the state" \
 	"$(kphi event socket "$SOCKET" | jq -r 'select(.peer == "db1" and .consumer == "page") | .type')" suspect
 is "... and in the map" "$(verdict db1 state) $(verdict db1 consumers)" "2 3"
+is "... and for everybody to see" "$(opinion db1)" '["suspect","silence",["page","low"],[],["shade"]]'
+is "what was counted goes on" "$(told '[.starts, .configs, (.events[0] | add)]')" \
+	"[2,2,$(($(counts run '.type == "suspect"') + $(counts again '.type == "suspect"')))]"
 ok "tokens have risen" test "$(value again '.peer == "db2" and .consumer == "page"' token)" -gt "$token"
 beat db1
 ok "its return is announced" eventually 5 has again 1 '.type == "trust" and .peer == "db1" and .consumer == "page"'
@@ -248,6 +275,9 @@ like "... and described" "$(value again '.type == "config"' detail)" "3 consumer
 is "what has not changed is not said again" \
 	"$(events again true | tail -n +$((before + 1)) | jq -r 'select(.type != "config" and .consumer != "shade") | .type')" ""
 ok "no window was lost" test "$(peer_field db3 beats)" -ge "$beats"
+is "... nor of how often a file was applied or refused" "$(told '[.configs, .configs_refused]')" "[3,2]"
+is "a consumer's count is of who is at its place" "$(told '[.consumer[:3][] | [.name, .suspicions > 0]]')" \
+	'[["new",false],["low",true],["page",false]]'
 is "the verdict has the consumers' new numbers" "$(verdict db1 state) $(verdict db1 consumers)" "2 6"
 ok "the new peer is heard" eventually 10 all_up db6
 kill -HUP "$(pid_of again)"
@@ -280,6 +310,8 @@ ok "... and leaves the others" test "$(peer_field db5 beats)" -ge "$beats"
 beat db1
 ok "a command that fails is an event" eventually 5 has again 1 '.type == "exec" and .consumer == "page" and .peer == "db1"'
 is "... that says how" "$(value again '.type == "exec"' detail)" "failed with exit status 3"
+ok "... and is counted" test "$(told .commands_failed)" -ge 1
+ok "... as are all that were run" test "$(told .commands)" -ge "$(wc -l < "$WORK/executed")"
 
 # --- what other commands do -------------------------------------------------------------------------------------------
 
@@ -307,6 +339,7 @@ before=$(counts again '.type == "suspect"')
 in_ns a ip link set eth0 down
 ok "our device is down: every peer is blind" eventually 5 has again 6 '.type == "blind"'
 ok "... and so is the device" has again 1 '.type == "carrier" and .cause == "begun" and .subject == "eth0"'
+is "... why, is in the verdicts" "$(opinion db3)" '["blind","carrier",[],[],[]]'
 sleep 1.5
 in_ns a ip link set eth0 up
 ok "up again: all are sighted" eventually 5 has again 6 '.type == "sighted"'
@@ -318,6 +351,8 @@ is "... and nobody was suspected" "$(counts again '.type == "suspect"')" "$befor
 beats=$(peer_field db3 beats)
 stop again
 is "SIGTERM: exit status 0" "$stopped" 0
+is "it has said that it ended" "$(told .alive_until_ns)" 0
+is "... so its verdicts are nobody's at once" "$(opinion db3)" '[null,null,[],[],[]]'
 ok "the socket is gone" ! test -e "$SOCKET"
 sleep 0.5
 ok "beats are recorded on" test "$(peer_field db3 beats)" -gt "$beats"

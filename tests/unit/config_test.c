@@ -98,7 +98,40 @@ static void smallest_file_has_five_lines(void **state)
 	assert_null(c->group);
 	assert_true(c->standard);
 	assert_int_equal(c->priority, 10);
+	assert_string_equal(c->web.listen, "127.0.0.1:7441");
+	assert_null(c->web.hosts);
+	assert_string_equal(c->web.per_peer, "all");
+	assert_int_equal(c->web.peers_max, 10000);
 	config_free(c);
+}
+
+static void the_server_listens_where_it_is_told(void **state)
+{
+	static const struct {
+		const char *text, *listen;
+	} cases[] = {
+		{"10.0.0.1", "10.0.0.1"},
+		{"0.0.0.0:80", "0.0.0.0:80"},
+		{"'[::1]:7441'", "[::1]:7441"},
+		{"unix:/run/kphi/web.sock", "unix:/run/kphi/web.sock"},
+		{"no", NULL},
+		{"off", NULL},
+		{"false", NULL},
+	};
+	char text[100];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct config *c;
+
+		snprintf(text, sizeof(text), "web: {listen: %s}\n", cases[i].text);
+		c = load_good(text);
+		if (cases[i].listen)
+			assert_string_equal(c->web.listen, cases[i].listen);
+		else
+			assert_null(c->web.listen);
+		config_free(c);
+	}
 }
 
 static void every_model_may_be_named(void **state)
@@ -178,6 +211,12 @@ static const char everything[] = "devices:\n"
 				 "  socket: /tmp/s\n"
 				 "  group: root\n"
 				 "  stdout: no\n"
+				 "web:\n"
+				 "  listen: '[::1]:8080'\n"
+				 "  hosts: [mon.example, a-b_c]\n"
+				 "metrics:\n"
+				 "  per_peer: suspect\n"
+				 "  peers_max: 0\n"
 				 "state: /tmp/d\n"
 				 "priority: 0\n";
 
@@ -231,6 +270,10 @@ static void everything_is_taken(void **state)
 	assert_false(c->standard);
 	assert_string_equal(c->state, "/tmp/d");
 	assert_int_equal(c->priority, 0);
+	assert_string_equal(c->web.listen, "[::1]:8080");
+	assert_string_equal(c->web.hosts, "mon.example,a-b_c");
+	assert_string_equal(c->web.per_peer, "suspect");
+	assert_int_equal(c->web.peers_max, 0);
 	config_free(c);
 }
 
@@ -282,7 +325,8 @@ static const struct {
 	 "unknown key: 'prot' is unknown: did you mean port"},
 	{"state: /a\nconsumer:\n  - name: a\n", 2,
 	 "unknown key 'consumer': keys are not abbreviated; write 'consumers'"},
-	{"state: /a\ncolor: red\n", 2, "choose devices, peers, consumers, guard, outputs, state or priority"},
+	{"state: /a\ncolor: red\n", 2,
+	 "choose devices, peers, consumers, guard, outputs, web, metrics, state or priority"},
 	{"guard:\n  correlated: 50%\n  ttl: 3s\n", 3, "correlated_min"},
 	{"peers:\n  - name: a\n    list:\n      - name: b\n      - name: c\n        interval: 1s\n", 6,
 	 "'interval' is unknown"},
@@ -388,6 +432,17 @@ static const struct {
 	{"outputs:\n  socket: event.sock\n", 2, "socket: 'event.sock' is no absolute path"},
 	{"outputs:\n  group: no such group\n", 2, "there is no group 'no such group'"},
 	{"outputs:\n  stdout: 1\n", 2, "'1' is neither on nor off"},
+	{"web:\n  listen: yes\n", 2, "listen: 'yes' is"},
+	{"web:\n  listen: mon.example:80\n", 2, "or write unix:/PATH, or no"},
+	{"web:\n  listen: 127.0.0.1:0\n", 2, "listen: "},
+	{"web:\n  listen: unix:web.sock\n", 2, "listen: 'web.sock' is no absolute path"},
+	{"web:\n  hosts: a\n", 2, "a list"},
+	{"web:\n  hosts:\n    - good\n    - a,b\n", 4, "hosts: 'a,b' is no host name"},
+	{"web:\n  hosts: ['mon:80']\n", 2, "hosts: 'mon:80' is no host name"},
+	{"web:\n  hosts: ['']\n", 2, "is no host name"},
+	{"web:\n  port: 80\n", 2, "unknown key"},
+	{"metrics:\n  per_peer: some\n", 2, "per_peer: 'some' is unknown: choose all, suspect or none"},
+	{"metrics:\n  peers_max: 1048577\n", 2, "peers_max: '1048577' is out of range"},
 	{"state: lib\n", 1, "state: 'lib' is no absolute path"},
 	{"state: /a\npriority: 100\n", 2, "priority: '100' is out of range"},
 };
@@ -519,6 +574,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_file(smallest_file_has_five_lines),
+		with_file(the_server_listens_where_it_is_told),
 		with_file(everything_is_taken),
 		with_file(rules_are_taken),
 		with_file(every_model_may_be_named),

@@ -72,7 +72,7 @@ static void turn(void)
 
 static int join(void)
 {
-	int fd = feed_socket_connect(path, said, sizeof(said));
+	int fd = feed_socket_connect(path, 0, said, sizeof(said));
 
 	assert_true(fd >= 0);
 	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
@@ -337,7 +337,7 @@ static void used_paths_are_refused_and_stale_ones_taken(void **state)
 	snprintf(name, sizeof(name), "%s/stale", directory);
 	assert_int_equal(feed_socket_open(&stale, name, "root", said, sizeof(said)), 0);
 	close(stale.fd); /* killed: the file stays */
-	assert_int_equal(feed_socket_connect(name, said, sizeof(said)), -ECONNREFUSED);
+	assert_int_equal(feed_socket_connect(name, 0, said, sizeof(said)), -ECONNREFUSED);
 	assert_non_null(strstr(said, "no `kphi run` listens there"));
 	assert_int_equal(feed_socket_open(&stale, name, "root", said, sizeof(said)), 0);
 	feed_socket_close(&stale);

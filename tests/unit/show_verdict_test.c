@@ -65,7 +65,7 @@ static void a_verdict_is_shown(void **state)
 	struct view v = a_view();
 
 	(void)state;
-	view_verdict(&v, &store, &daemon);
+	view_daemon(&v, &store, &daemon);
 	assert_rendered(OUT_JSON, say, &v,
 			"{\"verdict\":\"suspect\",\"verdict_cause\":\"silence\",\"suspected_by\":[\"page\"],"
 			"\"held_for\":[\"failover\"],\"shadow_suspected_by\":[\"trial\"]}\n");
@@ -85,7 +85,7 @@ static void trust_is_silent(void **state)
 	verdicts[1].state = KPHI_VERDICT_TRUST;
 	verdicts[1].cause = KPHI_BECAUSE_NOTHING;
 	verdicts[1].consumers = verdicts[1].held = verdicts[1].shadows = 0;
-	view_verdict(&v, &store, &daemon);
+	view_daemon(&v, &store, &daemon);
 	assert_rendered(OUT_JSON, say, &v,
 			"{\"verdict\":\"trust\",\"verdict_cause\":null,\"suspected_by\":[],\"held_for\":[],"
 			"\"shadow_suspected_by\":[]}\n");
@@ -94,7 +94,7 @@ static void trust_is_silent(void **state)
 
 static void assert_none(struct view v, const struct kphi_daemon *alive)
 {
-	view_verdict(&v, &store, alive);
+	view_daemon(&v, &store, alive);
 	assert_null(v.daemon);
 	assert_rendered(OUT_JSON, say, &v, nothing);
 	assert_rendered(OUT_TEXT, say, &v, "");
@@ -119,7 +119,7 @@ static void what_is_void_is_not_shown(void **state)
 	assert_none(a_view(), &daemon);
 	daemon.starts += (1ULL << 32) - 1; /* only the low word is in a verdict */
 	v = a_view();
-	view_verdict(&v, &store, &daemon);
+	view_daemon(&v, &store, &daemon);
 	assert_ptr_equal(v.daemon, &daemon);
 	verdicts[1].version++; /* it is being written */
 	assert_none(a_view(), &daemon);

@@ -76,9 +76,17 @@ struct bench_frame frame_make(uint16_t port, const uint8_t node_id[16]);
 /* -log10 of the upper tail of the normal distribution, by libm: z below some 37. */
 double libm_normal(double z);
 
+/* Adds a peer that has beaten every 100 ms, with jitter, and was last heard up to a second ago: each number
+ * at another moment. */
+void scan_add(struct place *p, uint32_t number);
+
+/* Judges everybody; returns how many there were. */
+uint32_t scan_judge(const struct store *s, uint64_t now_ns);
+
 void bench_packets(void);
 void bench_phi(void);
 void bench_scan(void);
+void bench_scrape(void);
 void bench_replay(void);
 void bench_verdict_lateness(void);
 void bench_run_cpu(void);

@@ -37,6 +37,7 @@ static void write_config(const char *path, unsigned int priority, const char *co
 		"devices: [{name: lo, mode: generic}]\n"
 		"consumers: [%s]\n"
 		"outputs: {socket: '%s/event.sock', stdout: yes}\n"
+		"web: {listen: no}\n" /* another process, and not what is measured */
 		"state: '%s/state'\n"
 		"priority: %u\n",
 		consumer, dir, dir, priority);

@@ -33,6 +33,7 @@ int cmd_beat(struct kphi_cli *cli, int argc, char **argv);
 int cmd_trace(struct kphi_cli *cli, int argc, char **argv);
 int cmd_run(struct kphi_cli *cli, int argc, char **argv);
 int cmd_event(struct kphi_cli *cli, int argc, char **argv);
+int cmd_web(struct kphi_cli *cli, int argc, char **argv);
 int cmd_check(struct kphi_cli *cli, int argc, char **argv);
 
 /* A COMMAND of an OBJECT. `usage` is the rest of its help line; it may be empty. */

@@ -186,8 +186,9 @@ static int peer_unmute(struct kphi_cli *cli, struct args *args)
 int cmd_peer(struct kphi_cli *cli, int argc, char **argv)
 {
 	const struct command commands[] = {
-		{"show", peer_show, NULL, 0, "[[name] NAME | host LABEL]",
-		 "state, suspicion level and the figures behind it"},
+		{"show", peer_show, peer_metrics_specs, peer_metrics_specs_count,
+		 "[[name] NAME | host LABEL | metrics]",
+		 "state, suspicion level and the figures behind it; with `metrics`, for Prometheus"},
 		{"window", peer_window, NULL, 0, "[name] NAME",
 		 "the intervals in a peer's window, and their histogram"},
 		{"explain", peer_explain, peer_explain_specs, peer_explain_specs_count, "[name] NAME",

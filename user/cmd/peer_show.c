@@ -62,7 +62,7 @@ static int show_one(struct kphi_cli *cli, const struct session *s, const char *n
 		return show_busy(name);
 	threshold_prepare(&threshold, POLICY_SUSPECT);
 	view_judge(&v, &s->store, (uint32_t)slot, &threshold, clock_monotonic_ns());
-	view_verdict(&v, &s->store, store_daemon(&s->store, v.now_ns, &daemon) ? &daemon : NULL);
+	view_daemon(&v, &s->store, store_daemon(&s->store, v.now_ns, &daemon) ? &daemon : NULL);
 	o = out_new(stdout, cli->mode);
 	out_open_object(o, NULL);
 	say_peer(o, &v, SHOW_DETAIL);
@@ -89,8 +89,20 @@ static int host_label(struct args *args, char label[KPHI_NAME_SIZE])
 	return -1;
 }
 
+/* A keyword wherever it comes first: `peer show name metrics` shows the peer that is called so. */
+static bool wants_metrics(struct args *args)
+{
+	if (!args->argc || strcmp(args->argv[0], "metrics") != 0)
+		return false;
+	args_word(args);
+	return true;
+}
+
 int peer_show(struct kphi_cli *cli, struct args *args)
 {
+	if (wants_metrics(args))
+		return peer_metrics(cli, args);
+
 	bool host = args->argc > 1 && !strcmp(args->argv[0], "host"), one = args->argc && !host;
 	char name[KPHI_NAME_SIZE];
 	struct session s;

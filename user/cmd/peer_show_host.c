@@ -45,7 +45,7 @@ int show_host(struct kphi_cli *cli, const struct session *s, const char *label)
 			out_string(o, "host", "host", label);
 			out_open_table(o, "streams");
 		}
-		view_verdict(&v, &s->store, alive ? &daemon : NULL);
+		view_daemon(&v, &s->store, alive ? &daemon : NULL);
 		suspect |= view_is_suspect(&v);
 		host_summary_add(&summary, v.peer.name, view_host_word(&v));
 		out_open_row(o);

@@ -169,6 +169,7 @@ static int take_attachment(const struct attachment *a, void *context)
 		l->fresh = true;
 	}
 	v->mode = a->mode;
+	v->hook = a->hook;
 	v->wanted = a->wanted;
 	v->pinned = true;
 	v->alive = a->alive;
@@ -378,8 +379,10 @@ struct devices_view devices_view(const struct devices *d, uint32_t i)
 
 	return (struct devices_view){
 		.name = v->name,
+		.netns = v->netns,
 		.ifindex = v->ifindex,
 		.mode = v->mode,
+		.hook = v->hook,
 		.here = v->here,
 		.deaf = deaf,
 		.reason = deaf == CAUSE_HOOK ? hook_reason(v)

@@ -73,8 +73,10 @@ struct engine_hearing devices_hearing(struct devices *d, const struct kphi_recor
 /* One device, for display and metrics. */
 struct devices_view {
 	const char *name;
+	uint64_t netns; /* inode of its network namespace */
 	uint32_t ifindex;
 	enum attach_mode mode;
+	enum attach_hook hook;
 	bool here; /* in this process's network namespace: its carrier is known */
 	enum event_cause deaf; /* CAUSE_CARRIER, CAUSE_HOOK or CAUSE_NONE */
 	const char *reason; /* of deaf, a sentence; "" */

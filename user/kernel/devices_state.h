@@ -17,6 +17,7 @@ struct device {
 	 * returned, and its members' (native XDP on a bond runs on these). */
 	uint32_t alias[ALIASES], aliases;
 	enum attach_mode mode, wanted;
+	enum attach_hook hook;
 	bool here;
 	uint32_t round; /* of the listing that found the pin of its link */
 	bool pinned; /* kphi means to be attached: the pin of its link is there */

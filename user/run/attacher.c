@@ -48,17 +48,12 @@ static void work_remove(struct work *w)
 	work_free(w);
 }
 
-/* One line, without the head that is for people at a terminal. */
 static void read_said(const struct work *w, char *text, size_t size)
 {
-	static const char *const heads[] = {"Error: ", "Warning: "};
 	ssize_t got = pread(w->said, text, size - 1, 0);
 
 	text[got > 0 ? got : 0] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	for (size_t i = 0; i < 2; i++)
-		if (!strncmp(text, heads[i], strlen(heads[i])))
-			memmove(text, text + strlen(heads[i]), strlen(text + strlen(heads[i])) + 1);
+	child_sentence(text);
 }
 
 static int on_end(sd_event_source *source, int fd, uint32_t events, void *context)

@@ -3,6 +3,7 @@
 #ifndef KPHI_RUN_CHILD_H
 #define KPHI_RUN_CHILD_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 /*
@@ -11,5 +12,15 @@
  * by the caller. Returns a descriptor that can be read when it has ended (pidfd_open(2)), or -errno.
  */
 int child_start(const char *path, char *const argv[], int in, int out, int err, pid_t *pid);
+
+/*
+ * The same for a servant of ours that others talk to, with nothing to read and its standard output where
+ * `err` is: it is killed when we die, has an ordinary priority and is the first of us to go when memory is
+ * short, keeps the capabilities in `keep` (bits by number) that we have, and can gain no others.
+ */
+int child_start_tame(const char *path, char *const argv[], int err, uint64_t keep, pid_t *pid);
+
+/* One line of a child's standard error without its newline and the head that is for people at a terminal. */
+void child_sentence(char *line);
 
 #endif

@@ -14,13 +14,13 @@
 #define LINE_SIZE 4096 /* to begin with */
 #define LINE_MAX  (1U << 20)
 
-int client_open(struct client *c, const char *socket, char *why, size_t size)
+static int open_with(struct client *c, const char *socket, int flags, char *why, size_t size)
 {
 	struct ucred daemon = {0};
 	socklen_t length = sizeof(daemon);
 
 	*c = (struct client){.size = LINE_SIZE};
-	c->fd = feed_socket_connect(socket, why, size);
+	c->fd = feed_socket_connect(socket, flags, why, size);
 	if (c->fd < 0)
 		return c->fd;
 	if (!getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &daemon, &length))
@@ -31,6 +31,16 @@ int client_open(struct client *c, const char *socket, char *why, size_t size)
 	close(c->fd);
 	snprintf(why, size, "no memory");
 	return -ENOMEM;
+}
+
+int client_open(struct client *c, const char *socket, char *why, size_t size)
+{
+	return open_with(c, socket, 0, why, size);
+}
+
+int client_open_at_once(struct client *c, const char *socket, char *why, size_t size)
+{
+	return open_with(c, socket, SOCK_NONBLOCK, why, size);
 }
 
 void client_close(struct client *c)

@@ -19,6 +19,9 @@ struct client {
 
 /* 0, or -errno with a sentence; client_close() is owed after 0 only. */
 int client_open(struct client *c, const char *socket, char *why, size_t size);
+
+/* The same without waiting, even if the daemon does not take it: -EAGAIN. */
+int client_open_at_once(struct client *c, const char *socket, char *why, size_t size);
 void client_close(struct client *c);
 
 /* Asks for the current state. 0 or -errno. */

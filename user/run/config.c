@@ -140,6 +140,8 @@ static struct config *config_new(void)
 	config->state = CONFIG_STATE_DEFAULT;
 	config->standard = true;
 	config->priority = 10;
+	config->web = (struct config_web){
+		.listen = CONFIG_WEB_DEFAULT, .per_peer = "all", .peers_max = CONFIG_WEB_PEERS};
 	config->engine.correlated_ppm = 500000;
 	config->engine.correlated_min = 2;
 	config->engine.hold_max_ns = 60 * SECOND_NS;
@@ -154,6 +156,7 @@ void config_free(struct config *config)
 	free(config->devices);
 	free(config->peers);
 	free(config->rules);
+	free(config->web.hosts);
 	raw_free(config->raw);
 	free(config);
 }
@@ -211,6 +214,7 @@ static int take_all(struct config *config, struct check *c, const char *text, si
 	err = err ? err : config_take_consumers(config, c);
 	err = err ? err : take_guard(config, c);
 	err = err ? err : take_outputs(config, c);
+	err = err ? err : config_take_web(config, c);
 	return err ? err : take_rest(config, c);
 }
 

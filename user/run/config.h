@@ -18,6 +18,9 @@
 #define CONFIG_DEFAULT        "/etc/kphi/kphi.yaml"
 #define CONFIG_SOCKET_DEFAULT "/run/kphi/event.sock"
 #define CONFIG_STATE_DEFAULT  "/var/lib/kphi"
+#define CONFIG_WEB_DEFAULT    "127.0.0.1:7441"
+#define CONFIG_WEB_PORT       7441
+#define CONFIG_WEB_PEERS      10000
 #define CONFIG_WHY_SIZE       2048
 
 struct config_device {
@@ -36,6 +39,14 @@ struct config_consumer {
 	uint64_t exec_per_minute, exec_burst;
 };
 
+/* The HTTP server, and whose metrics it shows. */
+struct config_web {
+	const char *listen; /* ADDRESS:PORT, [ADDRESS]:PORT or unix:PATH; NULL: there is to be none */
+	char *hosts; /* further names of this host, with commas; NULL: none */
+	const char *per_peer; /* all, suspect or none */
+	uint32_t peers_max;
+};
+
 struct config {
 	struct config_device *devices;
 	unsigned int devices_count;
@@ -47,6 +58,7 @@ struct config {
 	const char *socket, *state; /* absolute paths */
 	const char *group; /* who may connect to the socket; NULL: the store's default */
 	bool standard; /* events on standard output too */
+	struct config_web web;
 	unsigned int priority; /* SCHED_FIFO; 0: leave the scheduler alone */
 	void *raw; /* holds the strings */
 };

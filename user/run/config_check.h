@@ -43,6 +43,7 @@ int take_path(const struct check *c, const struct yaml_path *in, const char *key
 
 int config_take_peers(struct config *config, const struct check *c);
 int config_take_consumers(struct config *config, const struct check *c);
+int config_take_web(struct config *config, const struct check *c);
 
 /* Which of the configuration's peers has this name? Only once config_take_peers() has sorted them. */
 bool config_has_peer(const struct config *config, const char *name);

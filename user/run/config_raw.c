@@ -107,12 +107,26 @@ static const cyaml_schema_field_t outputs_fields[] = {
 	CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t web_fields[] = {
+	TEXT(struct raw_web, "listen", listen),
+	LIST(struct raw_web, hosts, &text_value),
+	CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t metrics_fields[] = {
+	TEXT(struct raw_metrics, "per_peer", per_peer),
+	TEXT(struct raw_metrics, "peers_max", peers_max),
+	CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t top_fields[] = {
 	LIST(struct raw_config, devices, &device_value),
 	LIST(struct raw_config, peers, &peer_value),
 	LIST(struct raw_config, consumers, &consumer_value),
 	CYAML_FIELD_MAPPING("guard", CYAML_FLAG_OPTIONAL, struct raw_config, guard, guard_fields),
 	CYAML_FIELD_MAPPING("outputs", CYAML_FLAG_OPTIONAL, struct raw_config, outputs, outputs_fields),
+	CYAML_FIELD_MAPPING("web", CYAML_FLAG_OPTIONAL, struct raw_config, web, web_fields),
+	CYAML_FIELD_MAPPING("metrics", CYAML_FLAG_OPTIONAL, struct raw_config, metrics, metrics_fields),
 	TEXT(struct raw_config, "state", state),
 	TEXT(struct raw_config, "priority", priority),
 	CYAML_FIELD_END,

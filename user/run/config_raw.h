@@ -45,6 +45,16 @@ struct raw_outputs {
 	char *socket, *group, *standard;
 };
 
+struct raw_web {
+	char *listen;
+	char **hosts;
+	unsigned int hosts_count;
+};
+
+struct raw_metrics {
+	char *per_peer, *peers_max;
+};
+
 struct raw_config {
 	struct raw_device *devices;
 	unsigned int devices_count;
@@ -54,6 +64,8 @@ struct raw_config {
 	unsigned int consumers_count;
 	struct raw_guard guard;
 	struct raw_outputs outputs;
+	struct raw_web web;
+	struct raw_metrics metrics;
 	char *state, *priority;
 };
 

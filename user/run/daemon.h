@@ -20,11 +20,13 @@
 #include "run/report.h"
 #include "run/token.h"
 #include "run/verdicts.h"
+#include "run/web_child.h"
 
 struct ring_buffer;
 
 struct daemon {
 	const char *file; /* of the configuration */
+	const char *pin_root; /* as it was said; NULL: it was not */
 	struct config *config;
 	struct pin pin;
 	struct store store;
@@ -43,6 +45,7 @@ struct daemon {
 	struct exec *exec;
 	uint64_t exec_bucket[ENGINE_CONSUMERS];
 	struct census census;
+	struct web_child *web;
 
 	sd_event *loop;
 	sd_event_source *deadline, *round;
@@ -77,6 +80,9 @@ void daemon_attached(void *context, const char *device, bool attached, const cha
 
 /* Prints what came of applying a configuration into `text`. */
 void daemon_describe(const struct apply *a, const struct config *config, char *text, size_t size);
+
+/* The HTTP server as the configuration wants it. False: no memory, and it stays as it is. */
+bool daemon_serve(struct daemon *d);
 
 /* --- open.c: from a file to a daemon that could run, and back --- */
 

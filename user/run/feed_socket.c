@@ -23,14 +23,14 @@ static int make_address(const char *path, struct sockaddr_un *to)
 	return 0;
 }
 
-static int connect_to(const char *path)
+static int connect_to(const char *path, int flags)
 {
 	struct sockaddr_un address;
 	int fd, err = make_address(path, &address);
 
 	if (err)
 		return err;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
 	if (fd < 0)
 		return -errno;
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
@@ -51,7 +51,9 @@ static int remove_stale(const char *path)
 		return errno == ENOENT ? 0 : -errno;
 	if (!S_ISSOCK(st.st_mode))
 		return -ENOTSOCK;
-	fd = connect_to(path);
+	fd = connect_to(path, SOCK_NONBLOCK);
+	if (fd == -EAGAIN) /* somebody listens, but is busy */
+		return -EADDRINUSE;
 	if (fd >= 0) {
 		close(fd);
 		return -EADDRINUSE;
@@ -138,9 +140,9 @@ void feed_socket_close(struct feed_socket *s)
 	s->fd = -1;
 }
 
-int feed_socket_connect(const char *path, char *why, size_t size)
+int feed_socket_connect(const char *path, int flags, char *why, size_t size)
 {
-	int fd = connect_to(path);
+	int fd = connect_to(path, flags);
 
 	if (fd == -ENOENT || fd == -ECONNREFUSED)
 		return refuse(

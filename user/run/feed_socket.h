@@ -23,7 +23,10 @@ int feed_socket_grant(const struct feed_socket *s, const char *group, char *why,
 /* Closes and removes it; fd -1 is fine. */
 void feed_socket_close(struct feed_socket *s);
 
-/* Connects to the daemon that listens at `path`. A descriptor, or -errno with a sentence. */
-int feed_socket_connect(const char *path, char *why, size_t size);
+/*
+ * Connects to the daemon that listens at `path`. With flags SOCK_NONBLOCK, for who must not wait until it
+ * takes the connection, too. A descriptor, or -errno with a sentence.
+ */
+int feed_socket_connect(const char *path, int flags, char *why, size_t size);
 
 #endif

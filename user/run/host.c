@@ -192,3 +192,27 @@ void daemon_describe(const struct apply *a, const struct config *config, char *t
 		 config->engine.consumers, config->peers_count, a->added, a->changed, a->kept, others,
 		 config->devices_count, *a->notes ? "; " : "", a->notes);
 }
+
+bool daemon_serve(struct daemon *d)
+{
+	const struct config_web *web = &d->config->web;
+	const char *words[20] = {"kphi"}, *hosts[] = {"hosts", web->hosts};
+	char most[16];
+	const char *const serve[] = {
+		"web",      "serve",       "listen",    web->listen, "socket", d->config->socket,
+		"per_peer", web->per_peer, "peers_max", most};
+	size_t n = 1;
+
+	if (!web->listen)
+		return !web_child_set(d->web, NULL, NULL);
+	if (d->pin_root) {
+		words[n++] = "--pin";
+		words[n++] = d->pin_root;
+	}
+	snprintf(most, sizeof(most), "%u", web->peers_max);
+	memcpy(&words[n], serve, sizeof(serve));
+	n += sizeof(serve) / sizeof(*serve);
+	if (web->hosts)
+		memcpy(&words[n], hosts, sizeof(hosts));
+	return !web_child_set(d->web, web->listen, (char *const *)(uintptr_t)words);
+}

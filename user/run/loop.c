@@ -249,6 +249,8 @@ int daemon_loop(struct daemon *d)
 	}
 	begin(d);
 	sd_notify(0, "READY=1");
+	if (!daemon_serve(d))
+		warn("no memory to start the HTTP server");
 	err = sd_event_loop(d->loop);
 	sd_notify(0, "STOPPING=1");
 	if (err < 0 && err != -ESTALE && !d->gave_up)

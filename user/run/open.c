@@ -183,7 +183,8 @@ static int open_outputs(struct daemon *d)
 		return failed(err, "cannot make an event loop");
 	d->feed = feed_new(d->loop, recite, d);
 	d->exec = exec_new(d->loop, daemon_event, d);
-	if (!d->feed || !d->exec)
+	d->web = web_child_new(d->loop, "/proc/self/exe", &web_pace_default, daemon_event, d);
+	if (!d->feed || !d->exec || !d->web)
 		return failed(-ENOMEM, "no memory for the outputs");
 	err = feed_listen(d->feed, d->config->socket, d->config->group, reason, sizeof(reason));
 	if (err)
@@ -200,8 +201,12 @@ int daemon_open(struct daemon *d, const char *file, const char *pin)
 	struct apply applied;
 	int err;
 
-	*d = (struct daemon){
-		.file = file, .lock = -1, .pin.lock = -1, .control.program = -1, .token.lock = -1};
+	*d = (struct daemon){.file = file,
+			     .pin_root = pin,
+			     .lock = -1,
+			     .pin.lock = -1,
+			     .control.program = -1,
+			     .token.lock = -1};
 	d->config = config_load(file, said);
 	if (!d->config)
 		return failed(-EINVAL, said);
@@ -224,6 +229,7 @@ void daemon_close(struct daemon *d)
 {
 	sd_event_source_disable_unref(d->deadline);
 	sd_event_source_disable_unref(d->round);
+	web_child_free(d->web);
 	exec_free(d->exec);
 	feed_free(d->feed);
 	engine_free(d->engine);

@@ -61,6 +61,8 @@ static void take_outputs(struct daemon *d, struct apply *a)
 		apply_note(a, "%s", reason);
 	if (feed_standard(d->feed, d->config->standard ? STDOUT_FILENO : -1))
 		apply_note(a, "standard output takes no events");
+	if (!daemon_serve(d))
+		apply_note(a, "no memory to tell the HTTP server");
 }
 
 /* The names are on disk before any verdict is written in their numbers. False: nothing has changed. */

@@ -59,7 +59,7 @@ static void say_identity(struct out *o, const struct view *v, bool detail)
 	say_speaker(o, v, detail);
 }
 
-static void say_settings(struct out *o, const struct view *v, bool detail)
+void say_settings(struct out *o, const struct view *v, bool detail)
 {
 	const struct kphi_window *w = &v->record.window;
 	const struct kphi_peer *p = &v->peer;

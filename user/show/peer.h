@@ -17,6 +17,9 @@ enum show_place {
 /* The facts of one peer, into an open object or row. In detail, say_siblings() is owed. */
 void say_peer(struct out *o, const struct view *v, enum show_place place);
 
+/* The settings in force, of which say_peer() says them, too. */
+void say_settings(struct out *o, const struct view *v, bool detail);
+
 /*
  * The table of all peers, the streams of each host together; `key` as out_open_table() takes it. *suspect:
  * somebody is to be suspected; *busy: so many were being written all the time and are left out. 0 or -ENOMEM.

@@ -49,7 +49,7 @@ static bool say_row(struct out *o, const struct store *s, const struct threshold
 	if (v.record.state == KPHI_FREE)
 		return false;
 	view_judge(&v, s, slot, threshold, now_ns);
-	view_verdict(&v, s, daemon);
+	view_daemon(&v, s, daemon);
 	out_open_row(o);
 	say_peer(o, &v, labels ? SHOW_HOST_ROW : SHOW_ROW);
 	out_close_row(o);

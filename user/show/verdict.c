@@ -28,7 +28,7 @@ const char *verdict_cause_name(uint8_t cause)
 	return cause < sizeof(names) / sizeof(*names) ? names[cause] : NULL;
 }
 
-void view_verdict(struct view *v, const struct store *s, const struct kphi_daemon *daemon)
+void view_daemon(struct view *v, const struct store *s, const struct kphi_daemon *daemon)
 {
 	v->daemon = NULL;
 	if (!daemon || !store_verdict(s, v->slot, v->now_ns, &v->verdict))

@@ -16,7 +16,7 @@ const char *verdict_cause_name(uint8_t cause);
  * The verdict on a peer that was judged already. `daemon`: what store_daemon() found alive, or NULL; it must
  * outlive the view. A verdict of an earlier daemon, or on an earlier life of the peer, is none.
  */
-void view_verdict(struct view *v, const struct store *s, const struct kphi_daemon *daemon);
+void view_daemon(struct view *v, const struct store *s, const struct kphi_daemon *daemon);
 
 /* JSON always; people see it in detail, and only what is not as it should be. */
 void say_verdict(struct out *o, const struct view *v, bool detail);

@@ -16,7 +16,7 @@ struct view {
 	struct kphi_rule rule; /* if is_rule */
 	struct opinion opinion;
 	struct grace grace;
-	struct kphi_verdict verdict; /* if there is a daemon that has one, and view_verdict() was asked */
+	struct kphi_verdict verdict; /* if there is a daemon that has one, and view_daemon() was asked */
 	const struct kphi_daemon *daemon; /* whose verdict that is; NULL: there is none */
 	uint64_t discount_ns; /* how long this host was stalled during the silence, and counts that off */
 	uint64_t now_ns;

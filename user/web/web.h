@@ -13,7 +13,7 @@
 
 struct web_options {
 	const char *pin; /* as --pin; NULL: the default */
-	const char *listen; /* ADDRESS:PORT, [ADDRESS]:PORT or unix:PATH */
+	const char *listen; /* ADDRESS:PORT, [ADDRESS]:PORT, unix:PATH or systemd (socket activation) */
 	const char *socket; /* of the daemon's events */
 	const char
 		*hosts; /* further names by which a browser may call this server, with commas; NULL: none */
