@@ -64,7 +64,7 @@ int detail_take(struct detail *d, const struct store *s, const struct top_look *
 		goto end;
 	threshold_prepare(&threshold, POLICY_SUSPECT);
 	view_judge(&v, s, d->slot, &threshold, look->now_ns);
-	view_verdict(&v, s, look->lives ? &look->daemon : NULL);
+	view_daemon(&v, s, look->lives ? &look->daemon : NULL);
 	facts = facts_of(&v, s, &threshold);
 	err = facts ? 0 : -ENOMEM;
 	if (err)
