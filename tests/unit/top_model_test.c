@@ -256,6 +256,12 @@ static void the_daemon_outranks_a_look(void **state)
 	verdict = (struct kphi_verdict){.state = KPHI_VERDICT_SUSPECT, .consumers = 1};
 	sample_heed(&r, &verdict);
 	assert_int_equal(r.state, TOP_DOWN);
+	verdict.state = KPHI_VERDICT_BLIND;
+	sample_heed(&r, &verdict);
+	assert_int_equal(r.state, TOP_DOWN);
+	r.state = TOP_LEFT;
+	sample_heed(&r, &verdict);
+	assert_int_equal(r.state, TOP_LEFT);
 }
 
 static void consumers_by_name(void **state)

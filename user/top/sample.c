@@ -35,7 +35,9 @@ void sample_heed(struct top_row *row, const struct kphi_verdict *verdict)
 
 	row->consumers = verdict->consumers;
 	row->held = verdict->held;
-	if (verdict->state == KPHI_VERDICT_SUSPECT && row->state > TOP_DOWN) {
+	if (row->state == TOP_DOWN || row->state == TOP_LEFT)
+		return;
+	if (verdict->state == KPHI_VERDICT_SUSPECT) {
 		row->state = TOP_SUSPECT;
 	} else if (verdict->state == KPHI_VERDICT_HELD || verdict->state == KPHI_VERDICT_BLIND) {
 		row->state = verdict->state == KPHI_VERDICT_HELD ? TOP_HELD : TOP_BLIND;

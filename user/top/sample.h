@@ -25,7 +25,7 @@ struct top_look {
 
 /*
  * What the daemon thinks, into a row of the same life: what it withholds outranks what one look can tell, and
- * so does a suspicion at a lower threshold.
+ * so does a suspicion at a lower threshold. What the peer has said of itself, down or left, stands.
  */
 void sample_heed(struct top_row *row, const struct kphi_verdict *verdict);
 
