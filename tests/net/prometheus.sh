@@ -226,6 +226,9 @@ names() {
 	ok "there are names to compare" test "$(names_in "$WORK/dashboard" | wc -l)" -ge 30
 	is "the dashboard asks for nothing that is not exported" "$(names_in "$WORK/dashboard" | comm -23 - "$WORK/known")" ""
 	is "nor do the rules" "$(names_in "$WORK/rules" | comm -23 - "$WORK/known")" ""
+	is "each panel says what it shows, and asks the source that was chosen" "$(jq -r '.panels[] | select(.type != "row") |
+		select((.description | length) == 0 or any(.datasource, .targets[].datasource; .uid != "${datasource}")) | .title' \
+		"$AT/kphi-dashboard.json")" ""
 	is "each alert says how long, how bad, what, why and where to read on" "$(grep -c '  - alert:' "$AT/kphi-rules.yaml") of each" \
 		"$(for word in 'for:' 'labels: {severity' 'summary:' 'description:' 'runbook_url:'; do grep -c " $word" "$AT/kphi-rules.yaml"; done |
 			sort -u) of each"
