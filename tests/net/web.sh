@@ -229,6 +229,11 @@ ok "... and another one is seen" eventually 10 came after frame '.daemon == true
 ok "... and heard" eventually 10 came after event '.type == "suspect" and .peer == "a3" and .consumer == "page"'
 beat a3
 ok "... again and again" eventually 10 came after event '.type == "trust" and .peer == "a3"'
+in_ns a ip link set eth0 down
+ok "a cable that is out blinds the daemon, and the frames say so" eventually 10 came after frame '.blind >= 4 and .suspect == 0'
+is "... with a byte of its own" "$(cells a1 1)" 245
+in_ns a ip link set eth0 up
+ok "... until it is in again" eventually 10 eval '[ "$(data after frame | tail -n 1 | jq .blind)" = 0 ]'
 ok "the peer's byte is a phi again" eventually 10 eval '[[ $(cells a3 1) -lt 60 ]]'
 stop after
 

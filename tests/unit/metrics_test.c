@@ -301,6 +301,7 @@ static void judge(uint32_t slot, uint8_t state, uint8_t cause, uint32_t consumer
 {
 	memory.verdicts[slot] = (struct kphi_verdict){
 		.valid_until_ns = NOW + 1,
+		.life = 2,
 		.generation = 5,
 		.epoch = 77,
 		.state = state,
@@ -336,7 +337,7 @@ static void scrape_with(const struct kphi_daemon *d)
 
 	free(text);
 	stream = open_memstream(&text, &size);
-	assert_int_equal(facts_read(&f, &store, &options, true, NOW), 0);
+	assert_int_equal(facts_read(&f, &store, &options, d, NOW), 0);
 	om_begin(&m, stream, METRICS_OPENMETRICS);
 	families_daemon(&m, d, true, &f, NOW);
 	families_peer(&m, &f, d);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "show/verdict.h"
 #include "show/view.h"
 
 /* peer="", host="" and two names, of which every byte may have become three. */
@@ -25,16 +26,18 @@ static uint8_t state_of(const struct view *v)
 	return i;
 }
 
-static void take_verdict(struct fact *fact, const struct view *v, const struct store *s)
+static void take_verdict(struct fact *fact, struct view *v, const struct store *s,
+			 const struct kphi_daemon *daemon)
 {
-	struct kphi_verdict verdict;
+	const struct kphi_verdict *verdict = &v->verdict;
 
-	if (!view_verdict(v, s, &verdict) || verdict.state >= FACTS_VERDICTS || verdict.cause >= FACTS_CAUSES)
+	view_daemon(v, s, daemon);
+	if (!v->daemon || verdict->state >= FACTS_VERDICTS || verdict->cause >= FACTS_CAUSES)
 		return;
-	fact->verdict = verdict.state;
-	fact->cause = verdict.cause;
-	fact->suspects = verdict.consumers | verdict.shadows;
-	fact->held = verdict.held;
+	fact->verdict = verdict->state;
+	fact->cause = verdict->cause;
+	fact->suspects = verdict->consumers | verdict->shadows;
+	fact->held = verdict->held;
 }
 
 static void take(struct fact *fact, const struct view *v)
@@ -63,12 +66,12 @@ static void take(struct fact *fact, const struct view *v)
 	};
 }
 
-static void add_up(struct facts *f, const struct fact *fact, bool daemon)
+static void add_up(struct facts *f, const struct fact *fact, bool has_daemon)
 {
 	f->peers++;
 	f->muted += fact->muted;
 	f->states[fact->state]++;
-	if (!daemon)
+	if (!has_daemon)
 		return;
 	f->verdicts[fact->verdict][fact->cause]++;
 	for (uint32_t c = 0; c < KPHI_CONSUMERS; c++) {
@@ -115,7 +118,8 @@ static void keep(struct facts *f, const struct fact *fact, const struct kphi_pee
 }
 
 static void read_one(struct facts *f, const struct store *s, uint32_t slot, const struct threshold *threshold,
-		     const struct metrics_options *options, uint32_t room, bool daemon, uint64_t now_ns)
+		     const struct metrics_options *options, uint32_t room, const struct kphi_daemon *daemon,
+		     uint64_t now_ns)
 {
 	struct fact fact;
 	struct view v;
@@ -129,9 +133,8 @@ static void read_one(struct facts *f, const struct store *s, uint32_t slot, cons
 		return;
 	view_judge(&v, s, slot, threshold, now_ns);
 	take(&fact, &v);
-	if (daemon)
-		take_verdict(&fact, &v, s);
-	add_up(f, &fact, daemon);
+	take_verdict(&fact, &v, s, daemon);
+	add_up(f, &fact, daemon != NULL);
 	if (options->peers == METRICS_NONE || (options->peers == METRICS_SUSPECT && is_simply_up(&fact)))
 		f->omitted[OMITTED_PER_PEER]++;
 	else
@@ -147,8 +150,8 @@ static uint32_t count_used(const struct store *s)
 	return used;
 }
 
-int facts_read(struct facts *f, const struct store *s, const struct metrics_options *options, bool daemon,
-	       uint64_t now_ns)
+int facts_read(struct facts *f, const struct store *s, const struct metrics_options *options,
+	       const struct kphi_daemon *daemon, uint64_t now_ns)
 {
 	uint32_t room = options->peers == METRICS_NONE ? 0 : count_used(s);
 	struct threshold threshold;

@@ -62,9 +62,10 @@ struct facts {
 	uint32_t suspected[KPHI_CONSUMERS], held[KPHI_CONSUMERS];
 };
 
-/* Reads and judges everybody; `daemon`: verdicts are to be had. 0 or -ENOMEM. facts_free() is owed. */
-int facts_read(struct facts *f, const struct store *s, const struct metrics_options *options, bool daemon,
-	       uint64_t now_ns);
+/* Reads and judges everybody; `daemon`: whose verdicts are to be had; NULL: nobody's. 0 or -ENOMEM.
+ * facts_free() is owed. */
+int facts_read(struct facts *f, const struct store *s, const struct metrics_options *options,
+	       const struct kphi_daemon *daemon, uint64_t now_ns);
 void facts_free(struct facts *f);
 
 /* The labels of one of the list. */

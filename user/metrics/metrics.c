@@ -10,7 +10,7 @@ int metrics_write(FILE *to, const struct pin *pin, const struct store *s,
 	bool alive = store_daemon(s, now_ns, &daemon);
 	struct facts f;
 	struct om m;
-	int err = facts_read(&f, s, options, alive, now_ns);
+	int err = facts_read(&f, s, options, alive ? &daemon : NULL, now_ns);
 
 	if (daemon.consumers > KPHI_CONSUMERS)
 		daemon.consumers = KPHI_CONSUMERS;

@@ -55,12 +55,6 @@ void view_judge(struct view *v, const struct store *s, uint32_t slot, const stru
 	policy_judge(&v->opinion, &v->record, &v->peer, ring, tick, suspect, now_ns);
 }
 
-bool view_verdict(const struct view *v, const struct store *s, struct kphi_verdict *verdict)
-{
-	return store_verdict(s, v->slot, v->now_ns, verdict) && verdict->generation == v->record.generation &&
-	       verdict->epoch == v->record.epoch;
-}
-
 static bool is_held(const struct view *v)
 {
 	return v->opinion.state == PEER_SUSPECT && v->grace.until_ns;

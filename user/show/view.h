@@ -39,9 +39,6 @@ bool view_estimate(struct view *v, const struct store *s, struct view_ring *ring
 void view_judge(struct view *v, const struct store *s, uint32_t slot, const struct threshold *suspect,
 		uint64_t now_ns);
 
-/* The daemon's verdict on it, if there is one that is valid and about its present life. */
-bool view_verdict(const struct view *v, const struct store *s, struct kphi_verdict *verdict);
-
 /* The name of its policy state, save for "held": it would be suspect, but is in grace after a stall of this
  * host; and "degraded": it is up, but its own health check fails. */
 const char *view_state(const struct view *v);

@@ -7,6 +7,7 @@
 
 #include "core/silence.h"
 #include "kernel/clock.h"
+#include "show/verdict.h"
 
 #define SECOND_NS 1000000000ULL
 #define PHI_STEPS 8 /* cells for a phi of 1 */
@@ -19,17 +20,19 @@ static uint8_t cell_of_phi(q32_t phi)
 }
 
 /* What this host cannot know goes before what it would make of it. */
-uint8_t cell_of(const struct view *v, const struct kphi_verdict *verdict)
+uint8_t cell_of(const struct view *v)
 {
+	uint8_t verdict = v->daemon ? v->verdict.state : KPHI_VERDICT_UNKNOWN;
+
 	if (v->muted)
 		return CELL_MUTED;
 	if (v->opinion.state == PEER_DOWN)
 		return CELL_DOWN;
 	if (v->opinion.state == PEER_LEFT)
 		return CELL_LEFT;
-	if (verdict && verdict->state == KPHI_VERDICT_BLIND)
+	if (verdict == KPHI_VERDICT_BLIND)
 		return CELL_BLIND;
-	if (!strcmp(view_state(v), "held") || (verdict && verdict->state == KPHI_VERDICT_HELD))
+	if (!strcmp(view_state(v), "held") || verdict == KPHI_VERDICT_HELD)
 		return CELL_HELD;
 	return v->opinion.judged ? cell_of_phi(v->opinion.phi) : CELL_NOT_JUDGED;
 }
@@ -57,18 +60,17 @@ enum glance {
 
 /* The peer in the slot, judged as `kphi peer show` does it, and by what the daemon knows besides. */
 static enum glance judge(struct view *v, uint8_t *cell, const struct store *s, uint32_t slot,
-			 const struct threshold *threshold, uint64_t now_ns)
+			 const struct look *l)
 {
-	struct kphi_verdict verdict;
-
 	if (s->records[slot].state == KPHI_FREE)
 		return GLANCE_NOBODY;
 	if (store_read(s, slot, &v->record, &v->peer))
 		return GLANCE_BUSY;
 	if (v->record.state == KPHI_FREE)
 		return GLANCE_NOBODY;
-	view_judge(v, s, slot, threshold, now_ns);
-	*cell = cell_of(v, view_verdict(v, s, &verdict) ? &verdict : NULL);
+	view_judge(v, s, slot, &l->threshold, l->now_ns);
+	view_daemon(v, s, l->daemon_lives ? &l->daemon : NULL);
+	*cell = cell_of(v);
 	return GLANCE_PEER;
 }
 
@@ -124,7 +126,7 @@ static int look_at_slots(struct look *l, const struct store *s, struct history *
 	for (uint32_t slot = 0; !err && slot < s->header->peers; slot++) {
 		struct view v;
 		uint8_t cell = CELL_NOTHING;
-		enum glance got = judge(&v, &cell, s, slot, &l->threshold, l->now_ns);
+		enum glance got = judge(&v, &cell, s, slot, l);
 		struct look_peer peer = {slot, got == GLANCE_PEER ? v.record.generation
 								  : s->records[slot].generation};
 
@@ -147,26 +149,25 @@ static int look_at_slots(struct look *l, const struct store *s, struct history *
 	return err;
 }
 
-static void read_clocks(struct look *l)
+static void begin(struct look *l, const struct store *s)
 {
 	struct timespec t;
 
 	l->now_ns = clock_monotonic_ns();
 	clock_gettime(CLOCK_REALTIME, &t);
 	l->realtime_ns = (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
+	l->has_store = s;
+	l->daemon_lives = s && store_daemon(s, l->now_ns, &l->daemon);
 }
 
 int look_at_all(struct look *l, const struct store *s, struct history *h)
 {
-	struct kphi_daemon daemon;
 	bool changed = l->has_store != (s != NULL);
 	int err = 0;
 
-	read_clocks(l);
-	l->has_store = s;
+	begin(l, s);
 	l->held = l->blind = l->suspect = 0;
 	l->stalled = s && is_stalled(s, l->now_ns);
-	l->daemon = s && store_daemon(s, l->now_ns, &daemon);
 	if (s) {
 		history_begin(h, l->now_ns / SECOND_NS);
 		err = look_at_slots(l, s, h, &changed);
@@ -178,11 +179,10 @@ int look_at_all(struct look *l, const struct store *s, struct history *h)
 	return err;
 }
 
-void look_for_history(const struct look *l, const struct store *s, struct history *h)
+void look_for_history(struct look *l, const struct store *s, struct history *h)
 {
-	uint64_t now_ns = clock_monotonic_ns();
-
-	history_begin(h, now_ns / SECOND_NS);
+	begin(l, s);
+	history_begin(h, l->now_ns / SECOND_NS);
 	for (uint32_t slot = 0; slot < s->header->peers; slot++) {
 		struct view v;
 		uint8_t cell = CELL_NOTHING;
@@ -190,7 +190,7 @@ void look_for_history(const struct look *l, const struct store *s, struct histor
 
 		if (!history_has_room(h, slot))
 			continue;
-		got = judge(&v, &cell, s, slot, &l->threshold, now_ns);
+		got = judge(&v, &cell, s, slot, l);
 		if (got != GLANCE_NOBODY)
 			history_put(h, slot,
 				    got == GLANCE_PEER ? v.record.generation : s->records[slot].generation,

@@ -18,8 +18,8 @@ enum cell {
 	CELL_DOWN = 246,
 };
 
-/* `verdict`: the daemon's, NULL if there is none that is about the present life. */
-uint8_t cell_of(const struct view *v, const struct kphi_verdict *verdict);
+/* Of a peer that was judged, by view_daemon(), too. */
+uint8_t cell_of(const struct view *v);
 
 struct look_peer {
 	uint32_t slot, generation;
@@ -33,7 +33,8 @@ struct look {
 	uint8_t *cell;
 	uint32_t held, blind, suspect; /* so many */
 	bool stalled; /* a CPU of this host, now */
-	bool daemon; /* lives */
+	bool daemon_lives;
+	struct kphi_daemon daemon; /* if it does */
 	bool has_store;
 	struct threshold threshold;
 };
@@ -46,6 +47,6 @@ void look_free(struct look *l);
 int look_at_all(struct look *l, const struct store *s, struct history *h);
 
 /* Into the history alone, and only at those whose past is kept. */
-void look_for_history(const struct look *l, const struct store *s, struct history *h);
+void look_for_history(struct look *l, const struct store *s, struct history *h);
 
 #endif

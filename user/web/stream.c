@@ -83,7 +83,7 @@ char *stream_frame(const struct look *look, size_t *length)
 		out_u64(d.out, "held", NULL, look->held);
 		out_u64(d.out, "blind", NULL, look->blind);
 		out_u64(d.out, "suspect", NULL, look->suspect);
-		out_bool(d.out, "daemon", NULL, look->daemon);
+		out_bool(d.out, "daemon", NULL, look->daemon_lives);
 		out_bool(d.out, "store", NULL, look->has_store);
 		out_close_object(d.out);
 	}
