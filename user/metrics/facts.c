@@ -8,6 +8,9 @@
 #include "show/verdict.h"
 #include "show/view.h"
 
+/* peer="", host="" and two names, of which every byte may have become three. */
+#define LABELS_MAX (20 + 2 * 3 * KPHI_NAME_SIZE)
+
 const char *const facts_states[FACTS_STATES] = {"waiting", "learning", "up",   "degraded",
 						"suspect", "held",     "left", "down"};
 
@@ -108,8 +111,10 @@ static void keep(struct facts *f, const struct fact *fact, const struct kphi_pee
 	if (*peer->host)
 		om_label(&l, "host", peer->host);
 	*to = *fact;
+	to->labels = f->labels_used;
 	to->labels_size = (uint32_t)l.size;
-	memcpy(f->labels + (size_t)(to - f->list) * FACTS_LABELS, l.text, l.size);
+	memcpy(f->labels + to->labels, l.text, l.size);
+	f->labels_used += to->labels_size;
 }
 
 static void read_one(struct facts *f, const struct store *s, uint32_t slot, const struct threshold *threshold,
@@ -154,7 +159,8 @@ int facts_read(struct facts *f, const struct store *s, const struct metrics_opti
 	room = room < options->peers_max ? room : options->peers_max;
 	*f = (struct facts){0};
 	f->list = malloc((room + 1) * sizeof(*f->list));
-	f->labels = malloc((room + 1) * (size_t)FACTS_LABELS);
+	/* Everybody may be replaced once. What is not touched costs nothing. */
+	f->labels = malloc((2 * (size_t)room + 1) * LABELS_MAX);
 	if (!f->list || !f->labels)
 		return -ENOMEM;
 	threshold_prepare(&threshold, POLICY_SUSPECT);
@@ -173,5 +179,5 @@ void facts_free(struct facts *f)
 void facts_labels(const struct facts *f, uint32_t i, struct om_labels *l)
 {
 	l->size = f->list[i].labels_size;
-	memcpy(l->text, f->labels + (size_t)i * FACTS_LABELS, l->size);
+	memcpy(l->text, f->labels + f->list[i].labels, l->size);
 }

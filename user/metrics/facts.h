@@ -23,9 +23,6 @@ extern const char *const facts_states[FACTS_STATES];
 #define FACTS_VERDICTS 5 /* enum kphi_verdict_state */
 #define FACTS_CAUSES   9 /* enum kphi_verdict_cause */
 
-/* peer="", host="" and two names, of which every byte may have become three. */
-#define FACTS_LABELS (20 + 2 * 3 * KPHI_NAME_SIZE)
-
 /* Why a peer has no series of its own. */
 enum facts_omission {
 	OMITTED_PER_PEER, /* it was not asked for */
@@ -35,7 +32,7 @@ enum facts_omission {
 };
 
 struct fact {
-	uint32_t labels_size; /* of "peer" and "host" */
+	uint32_t labels, labels_size; /* "peer" and "host", where in facts.labels */
 	uint8_t state; /* of facts_states */
 	uint8_t model;
 	bool judged; /* there is a phi */
@@ -56,7 +53,8 @@ struct facts {
 	uint32_t count;
 	uint32_t replaced; /* before this one nobody is simply up: where there is no room, who is not goes
 			      first */
-	char *labels; /* FACTS_LABELS for each */
+	char *labels;
+	uint32_t labels_used;
 	uint32_t peers, muted;
 	uint32_t states[FACTS_STATES];
 	uint32_t omitted[OMISSIONS];
