@@ -121,6 +121,19 @@ static void json_scalar(struct out *o, struct json_object *value)
 	json_object_put(value);
 }
 
+/* The keys that we have chosen ourselves need no library to escape them; in a long list they are most of it.
+ */
+static void json_key(struct out *o, const char *key)
+{
+	if (key[strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789_")]) {
+		json_scalar(o, json_object_new_string(key));
+		return;
+	}
+	putc('"', o->stream);
+	fputs(key, o->stream);
+	putc('"', o->stream);
+}
+
 /* What stands before a value: comma, line break, key. */
 static void json_lead(struct out *o, const char *key)
 {
@@ -130,7 +143,7 @@ static void json_lead(struct out *o, const char *key)
 		putc(',', o->stream);
 	json_newline(o);
 	if (is_object(top(o)->kind)) {
-		json_scalar(o, json_object_new_string(key));
+		json_key(o, key);
 		fputs(o->mode == OUT_PRETTY ? ": " : ":", o->stream);
 	}
 }
@@ -147,14 +160,23 @@ static void json_fact(struct out *o, const char *key, struct json_object *value)
 	note_error(o);
 }
 
-static void json_null(struct out *o, const char *key)
+/* A value as it stands: null, true, false, a number. */
+static void json_word(struct out *o, const char *key, const char *word)
 {
 	if (o->mute)
 		return;
 	json_lead(o, key);
-	fputs("null", o->stream);
+	fputs(word, o->stream);
 	top(o)->filled = true;
 	note_error(o);
+}
+
+static void json_u64(struct out *o, const char *key, uint64_t value)
+{
+	char text[FORMAT_SIZE];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	json_word(o, key, text);
 }
 
 /* --- text --- */
@@ -374,7 +396,7 @@ void out_u64(struct out *o, const char *key, const char *title, uint64_t value)
 
 	check_place(o, key);
 	if (is_json(o)) {
-		json_fact(o, key, json_object_new_uint64(value));
+		json_u64(o, key, value);
 		return;
 	}
 	snprintf(text, sizeof(text), "%" PRIu64, value);
@@ -385,7 +407,7 @@ void out_bool(struct out *o, const char *key, const char *title, bool value)
 {
 	check_place(o, key);
 	if (is_json(o))
-		json_fact(o, key, json_object_new_boolean(value));
+		json_word(o, key, value ? "true" : "false");
 	else
 		text_fact(o, title, value ? "yes" : "no", TABLE_STRING);
 }
@@ -396,19 +418,18 @@ void out_duration(struct out *o, const char *key, const char *title, uint64_t ns
 
 	check_place(o, key);
 	if (is_json(o))
-		json_fact(o, key, json_object_new_uint64(ns));
+		json_u64(o, key, ns);
 	else
 		text_fact(o, title, format_duration(ns, text), TABLE_NUMBER);
 }
 
-/* The text given along with the double is what json-c prints, so no digit passes through floating point. */
 void out_q32(struct out *o, const char *key, const char *title, uint64_t q32)
 {
 	char text[FORMAT_SIZE];
 
 	check_place(o, key);
 	if (is_json(o))
-		json_fact(o, key, json_object_new_double_s(0, format_q32(q32, 6, text)));
+		json_word(o, key, format_q32(q32, 6, text));
 	else
 		text_fact(o, title, format_q32(q32, 3, text), TABLE_NUMBER);
 }
@@ -419,7 +440,7 @@ void out_bytes(struct out *o, const char *key, const char *title, uint64_t bytes
 
 	check_place(o, key);
 	if (is_json(o))
-		json_fact(o, key, json_object_new_uint64(bytes));
+		json_u64(o, key, bytes);
 	else
 		text_fact(o, title, format_bytes(bytes, text), TABLE_NUMBER);
 }
@@ -428,7 +449,7 @@ void out_null(struct out *o, const char *key, const char *title)
 {
 	check_place(o, key);
 	if (is_json(o))
-		json_null(o, key);
+		json_word(o, key, "null");
 	else
 		text_fact(o, title, "-", TABLE_MISSING);
 }
