@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "cmd/trace_replay.h"
@@ -36,20 +37,27 @@ static inline pid_t start(const char *name)
 
 	if (!pid) {
 		dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
-		execl(kphi, kphi, "--pin", world.pin.root, "trace", "record", path, NULL);
+		execl(kphi, kphi, "--pin", world.pin.root, "trace", "record", path, "vitals", NULL);
 		_exit(127);
 	}
 	assert_true(pid > 0);
 	return pid;
 }
 
-/* Once its file is there, it records. */
+static inline bool is_empty(const char *name)
+{
+	struct stat st;
+
+	return stat(file_of(name), &st) || !st.st_size;
+}
+
+/* Once there is something in its file, it records. */
 static inline pid_t record(const char *name)
 {
 	pid_t pid = start(name);
 
 	file[files++] = name;
-	for (int i = 0; access(file_of(name), F_OK); i++) {
+	for (int i = 0; is_empty(name); i++) {
 		if (i == 10000 || waitpid(pid, NULL, WNOHANG))
 			fail_msg("%s: nobody records", name);
 		usleep(1000);
