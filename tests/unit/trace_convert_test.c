@@ -65,7 +65,7 @@ static int got_arrival(struct flow *f, uint32_t number, const struct kphi_beat *
 	return 0;
 }
 
-static const struct sink_kind remember = {got_begin, got_peer, got_arrival, NULL, NULL, NULL};
+static const struct sink_kind remember = {.begin = got_begin, .peer = got_peer, .arrival = got_arrival};
 
 /* --- sources of known bytes --- */
 
