@@ -349,6 +349,38 @@ static void floors_and_resets(void **state)
 	rule_delete(slot);
 }
 
+/* All but what no detection depends on. */
+static void without_vitals(void **state)
+{
+	struct sender s = {.kind = NATIVE};
+	struct kphi_record live, replayed;
+	uint32_t number;
+	pid_t recorder;
+
+	(void)state;
+	add(&s);
+	for (int i = 0; i < 20; i++)
+		send_native(&s, KPHI_WIRE_BEAT, 7, ++s.sequence);
+	recorder = record_with("plain", NULL);
+	for (int i = 0; i < 20; i++)
+		send_native(&s, KPHI_WIRE_BEAT, 7, ++s.sequence);
+	end(recorder, SIGINT);
+	live = world_record(&world, s.slot);
+	assert_int_equal(live.cluster_version, 7);
+	assert_int_equal(live.beats, 40);
+	live.cluster_version = 0;
+	live.load_average = live.available_capacity = 0;
+	live.version = 0;
+	live.generation = 0;
+	replay_file("plain");
+	number = number_of_slot(s.slot);
+	replayed = *replay_record(replay, number);
+	assert_memory_equal(&replayed, &live, sizeof(live));
+	assert_equal_windows(&live.window, replay_ring(replay, number), world_ring(&world, s.slot));
+	close_file();
+	rule_delete(s.slot);
+}
+
 static void equal_records(void **state)
 {
 	enum { BEFORE = 20, SINCE = 30 };
@@ -428,6 +460,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(floors_and_resets),
+		cmocka_unit_test(without_vitals),
 		cmocka_unit_test(equal_records),
 	};
 

@@ -29,7 +29,7 @@ static inline const char *file_of(const char *name)
 	return path;
 }
 
-static inline pid_t start(const char *name)
+static inline pid_t start(const char *name, const char *vitals)
 {
 	const char *kphi = getenv("KPHI") ?: "build/kphi";
 	const char *path = file_of(name);
@@ -37,7 +37,7 @@ static inline pid_t start(const char *name)
 
 	if (!pid) {
 		dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
-		execl(kphi, kphi, "--pin", world.pin.root, "trace", "record", path, "vitals", NULL);
+		execl(kphi, kphi, "--pin", world.pin.root, "trace", "record", path, vitals, NULL);
 		_exit(127);
 	}
 	assert_true(pid > 0);
@@ -52,9 +52,9 @@ static inline bool is_empty(const char *name)
 }
 
 /* Once there is something in its file, it records. */
-static inline pid_t record(const char *name)
+static inline pid_t record_with(const char *name, const char *vitals)
 {
-	pid_t pid = start(name);
+	pid_t pid = start(name, vitals);
 
 	file[files++] = name;
 	for (int i = 0; is_empty(name); i++) {
@@ -63,6 +63,12 @@ static inline pid_t record(const char *name)
 		usleep(1000);
 	}
 	return pid;
+}
+
+/* With all that a record holds. */
+static inline pid_t record(const char *name)
+{
+	return record_with(name, "vitals");
 }
 
 static inline void end(pid_t pid, int signal)
