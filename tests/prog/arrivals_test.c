@@ -381,34 +381,41 @@ static void without_vitals(void **state)
 	rule_delete(s.slot);
 }
 
-static void equal_records(void **state)
-{
-	enum { BEFORE = 20, SINCE = 30 };
-	const struct kphi_peer steady = {.id.kind = KPHI_ID_NATIVE, .interval_ns = 3600000000000};
-	uint32_t early, silent, never, first, second;
-	uint64_t before[KPHI_COUNTERS];
-	char gone[KPHI_NAME_SIZE];
-	pid_t recorder;
+enum { BEFORE = 20, SINCE = 30 };
 
-	(void)state;
-	early = world_add(&world, &steady);
-	silent = world_add(&world, NULL);
-	never = world_add(&world, &steady);
+/* Slots of peers with nothing but beats. */
+static struct {
+	uint32_t early; /* up before, and goes on */
+	uint32_t silent; /* up before, and never heard again */
+	uint32_t never;
+	uint32_t second; /* in the slot of somebody who is gone */
+	char gone[KPHI_NAME_SIZE];
+} plain;
+
+static const struct kphi_peer steady = {.id.kind = KPHI_ID_NATIVE, .interval_ns = 3600000000000};
+
+static void before_the_recording(void)
+{
+	plain.early = world_add(&world, &steady);
+	plain.silent = world_add(&world, NULL);
+	plain.never = world_add(&world, &steady);
 	for (uint32_t i = 1; i <= BEFORE; i++)
-		beat_of(early, i);
+		beat_of(plain.early, i);
 	for (uint32_t i = 1; i <= 3 * WINDOW / 2; i++)
-		beat_of(silent, 2 * i);
+		beat_of(plain.silent, 2 * i);
 	for (uint32_t i = 0; i < COUNT(established); i++) {
 		add(&established[i]);
 		for (uint32_t k = 0; k < 2 * WINDOW; k++)
 			go_on(&established[i]);
 	}
-	recorder = record("live");
-	world_counts(&world, before);
+}
+
+static void everybody_sends(void)
+{
 	for (uint32_t i = 0; i < COUNT(senders); i++)
 		add(&senders[i]);
 	for (uint32_t i = 1; i <= SINCE; i++)
-		beat_of(early, BEFORE + i);
+		beat_of(plain.early, BEFORE + i);
 	for (uint32_t i = 0; i < ROUNDS; i++)
 		go_on(random_below(4) ? &senders[random_below(COUNT(senders))]
 				      : &established[random_below(COUNT(established))]);
@@ -416,26 +423,27 @@ static void equal_records(void **state)
 		settle(&senders[i]);
 	for (uint32_t i = 0; i < COUNT(established); i++)
 		settle(&established[i]);
-	/* Two peers that had the same slot one after the other. */
-	first = world_add(&world, &steady);
-	memcpy(gone, world.store.peers[first].name, sizeof(gone));
+}
+
+/* Two peers that had the same slot one after the other. */
+static void two_in_one_slot(void)
+{
+	uint32_t first = world_add(&world, &steady);
+
+	memcpy(plain.gone, world.store.peers[first].name, sizeof(plain.gone));
 	for (uint32_t i = 1; i <= 10; i++)
 		beat_of(first, i);
-	wait_for("live", COUNT(senders) + COUNT(established) + 4,
-		 0); /* until the recorder has asked who that is */
+	/* Until the recorder has asked who that is. */
+	wait_for("live", COUNT(senders) + COUNT(established) + 4, 0);
 	rule_delete(first);
-	second = world_add(&world, &steady);
-	assert_int_equal(second, first);
+	plain.second = world_add(&world, &steady);
+	assert_int_equal(plain.second, first);
 	for (uint32_t i = 1; i <= 20; i++)
-		beat_of(second, i);
-	end(recorder, SIGINT);
-	assert_everything_has_happened(before);
+		beat_of(plain.second, i);
+}
 
-	replay_file("live");
-	assert_int_equal(trace_lost(stream.trace), 0);
-	assert_int_equal(trace_torn(stream.trace), 0);
-	assert_true(trace_ended(stream.trace));
-	assert_int_equal(trace_peers(stream.trace), COUNT(senders) + COUNT(established) + 5);
+static void assert_equal_peers(void)
+{
 	for (uint32_t i = 0; i < COUNT(senders); i++) {
 		assert_equal_records(senders[i].slot);
 		/* Who was recorded from the first beat on has the very same ring, whatever counts of it. */
@@ -445,14 +453,36 @@ static void equal_records(void **state)
 	}
 	for (uint32_t i = 0; i < COUNT(established); i++)
 		assert_equal_records(established[i].slot);
-	assert_equal_records(second);
-	assert_equal_records(early);
-	assert_int_equal(world.store.records[early].beats, BEFORE + SINCE);
-	assert_equal_records(silent);
-	assert_false(replay_heard(replay, number_of_slot(silent)));
-	assert_int_equal(world.store.records[silent].window.n, WINDOW);
-	assert_equal_records(never);
-	assert_int_equal(replay_record(replay, number_of(gone))->beats, 10);
+	assert_equal_records(plain.second);
+	assert_equal_records(plain.early);
+	assert_int_equal(world.store.records[plain.early].beats, BEFORE + SINCE);
+	assert_equal_records(plain.silent);
+	assert_false(replay_heard(replay, number_of_slot(plain.silent)));
+	assert_int_equal(world.store.records[plain.silent].window.n, WINDOW);
+	assert_equal_records(plain.never);
+	assert_int_equal(replay_record(replay, number_of(plain.gone))->beats, 10);
+}
+
+static void equal_records(void **state)
+{
+	uint64_t before[KPHI_COUNTERS];
+	pid_t recorder;
+
+	(void)state;
+	before_the_recording();
+	recorder = record("live");
+	world_counts(&world, before);
+	everybody_sends();
+	two_in_one_slot();
+	end(recorder, SIGINT);
+	assert_everything_has_happened(before);
+
+	replay_file("live");
+	assert_int_equal(trace_lost(stream.trace), 0);
+	assert_int_equal(trace_torn(stream.trace), 0);
+	assert_true(trace_ended(stream.trace));
+	assert_int_equal(trace_peers(stream.trace), COUNT(senders) + COUNT(established) + 5);
+	assert_equal_peers();
 	close_file();
 }
 

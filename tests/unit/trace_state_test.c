@@ -111,47 +111,58 @@ static void assert_same(const struct live *l, const struct kphi_record *record, 
 	assert_memory_equal(ring + WINDOW, l->ring + WINDOW, l->record.window.capped_run * sizeof(*ring));
 }
 
-/* Begins in the middle, and again where something was missing. */
+static struct kphi_beat anybody_sends(uint64_t *random, uint32_t *who)
+{
+	struct kphi_beat b;
+
+	*who = (uint32_t)random_below(random, KINDS);
+	b = next_beat(&live[*who], *who, random);
+	take(&live[*who], &b);
+	return b;
+}
+
+/* What came after `before` beats: states, beats, one that is lost, and what has become of its peer by it. */
+static void record_from(uint32_t before, uint64_t *random)
+{
+	struct trace_writer *w;
+	char why[WHY_SIZE];
+	uint32_t who;
+
+	begin_all();
+	unlink(trace_path);
+	w = trace_create(trace_path, &start, why, sizeof(why));
+	assert_non_null(w);
+	for (uint32_t i = 0; i < KINDS; i++)
+		assert_int_equal(trace_add_peer(w, &live[i].peer), i);
+	for (uint32_t n = 0; n < before; n++)
+		anybody_sends(random, &who);
+	for (uint32_t i = 0; i < KINDS; i++)
+		assert_int_equal(trace_write_state(w, i, &live[i].record, live[i].ring), 0);
+	for (uint32_t n = 0; n < 400; n++) {
+		struct kphi_beat b = anybody_sends(random, &who);
+
+		if (n != 200) {
+			assert_int_equal(trace_write(w, who, &b), 0);
+			continue;
+		}
+		assert_int_equal(trace_write_lost(w, 1), 0);
+		assert_int_equal(trace_write_state(w, who, &live[who].record, live[who].ring), 0);
+	}
+	assert_int_equal(trace_finish(w), 0);
+}
+
 static void replays_go_on_from_them(void **state)
 {
 	static struct replay_plan plan;
 	uint64_t random = 11, intervals = 0;
-	char why[WHY_SIZE];
 
 	(void)state;
 	for (uint32_t round = 0; round < 60; round++) {
 		struct trace_stream s;
-		struct trace_writer *w;
 		struct replay *r;
 		struct qos q;
 
-		begin_all();
-		unlink(trace_path);
-		w = trace_create(trace_path, &start, why, sizeof(why));
-		assert_non_null(w);
-		for (uint32_t i = 0; i < KINDS; i++)
-			assert_int_equal(trace_add_peer(w, &live[i].peer), i);
-		for (uint32_t n = 0; n < 40 * round; n++) {
-			uint32_t i = (uint32_t)random_below(&random, KINDS);
-			struct kphi_beat b = next_beat(&live[i], i, &random);
-
-			take(&live[i], &b);
-		}
-		for (uint32_t i = 0; i < KINDS; i++)
-			assert_int_equal(trace_write_state(w, i, &live[i].record, live[i].ring), 0);
-		for (uint32_t n = 0; n < 400; n++) {
-			uint32_t i = (uint32_t)random_below(&random, KINDS);
-			struct kphi_beat b = next_beat(&live[i], i, &random);
-
-			take(&live[i], &b);
-			if (n == 200) { /* lost, and then it is told what became of it */
-				assert_int_equal(trace_write_lost(w, 1), 0);
-				assert_int_equal(trace_write_state(w, i, &live[i].record, live[i].ring), 0);
-			} else {
-				assert_int_equal(trace_write(w, i, &b), 0);
-			}
-		}
-		assert_int_equal(trace_finish(w), 0);
+		record_from(40 * round, &random);
 		replay_file(WINDOW, &plan, &s, &r);
 		assert_int_equal(replay_arrivals(r), 399);
 		for (uint32_t i = 0; i < KINDS; i++) {

@@ -50,9 +50,9 @@ static const struct codec_field numbers[] = {
 
 static const struct codec_field address = FIELD(settings.id.bytes), device = FIELD(rule.device);
 
-uint64_t codec_field(const void *p, const struct codec_field *f)
+uint64_t codec_field(const void *structure, const struct codec_field *f)
 {
-	const char *at = (const char *)p + f->offset;
+	const char *at = (const char *)structure + f->offset;
 	uint64_t value = 0;
 	uint32_t word;
 	uint16_t half;
@@ -72,9 +72,9 @@ uint64_t codec_field(const void *p, const struct codec_field *f)
 	}
 }
 
-bool codec_set_field(void *p, const struct codec_field *f, uint64_t value)
+bool codec_set_field(void *structure, const struct codec_field *f, uint64_t value)
 {
-	char *at = (char *)p + f->offset;
+	char *at = (char *)structure + f->offset;
 	uint32_t word = (uint32_t)value;
 	uint16_t half = (uint16_t)value;
 
