@@ -6,11 +6,9 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <endian.h>
 #include <errno.h>
-#include <zlib.h>
+#include <kphi/window.h>
 
-#include "trace/codec.h"
 #include "unit/trace_bytes.h"
 
 #define BLOCKS   4
@@ -30,7 +28,18 @@ static struct kphi_beat nth_beat(uint32_t n)
 	return any_beat(&random);
 }
 
-/* ARRIVALS arrivals of three peers in BLOCKS blocks. */
+/* Somebody's record, three intervals in its window. */
+static void put_state(struct trace_writer *w)
+{
+	static uint64_t ring[KPHI_RING_SIZE(1000)];
+	struct kphi_record record = {.state = KPHI_UP, .beats = 4};
+
+	for (uint64_t i = 1; i <= 3; i++)
+		kphi_window_add(&record.window, ring, 1000, kphi_ring_entry(i * 1000000, i));
+	assert_int_equal(trace_write_state(w, 1, &record, ring), 0);
+}
+
+/* ARRIVALS arrivals of three peers in BLOCKS blocks, each of which has a state as well. */
 static struct small small_trace(void)
 {
 	struct trace_writer *w = new_trace();
@@ -45,6 +54,8 @@ static struct small small_trace(void)
 		struct kphi_beat b = nth_beat(n);
 
 		assert_int_equal(trace_write(w, n % 3, &b), 0);
+		if (n % PER == 2)
+			put_state(w);
 		if (n % PER == PER - 1 && n != ARRIVALS - 1) {
 			assert_int_equal(trace_flush(w), 0);
 			s.at[n / PER + 1] = trace_written(w);
@@ -59,7 +70,7 @@ static struct small small_trace(void)
 struct outcome {
 	bool opened, ended;
 	int error;
-	uint32_t arrivals;
+	uint32_t arrivals, states;
 	uint64_t torn;
 	char why[WHY_SIZE];
 };
@@ -76,7 +87,15 @@ static struct outcome read_all(const void *bytes, size_t size)
 	if (!t)
 		return o;
 	o.opened = true;
-	while ((got = trace_next(t, &peer, &beat)) > 0) {
+	while ((got = trace_next_of_all(t, &peer, &beat)) > 0) {
+		if (got == 2) {
+			assert_int_equal(peer, 1);
+			assert_int_equal(trace_state(t)->record.beats, 4);
+			assert_int_equal(trace_state(t)->record.window.sum_ns, 6000000);
+			assert_int_equal(o.arrivals % PER, 3);
+			o.states++;
+			continue;
+		}
 		expected = nth_beat(o.arrivals);
 		assert_int_equal(peer, o.arrivals % 3);
 		assert_true(same_beat(&beat, &expected));
@@ -109,6 +128,7 @@ static void cut_off_anywhere(void **state)
 		}
 		assert_int_equal(o.error, 0);
 		assert_int_equal(o.arrivals, PER * whole);
+		assert_int_equal(o.states, whole);
 		assert_int_equal(o.torn, size - s.at[whole]);
 		assert_int_equal(o.ended, size == s.file.size);
 	}

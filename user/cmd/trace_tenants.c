@@ -161,17 +161,23 @@ int tenants_begin(struct tenants *t)
 	return t->error;
 }
 
-/* If all that made the record what it is has been written, or lost. */
+/* If all that made the record what it is has been written, or lost. Who has gone is not looked for. */
 static int find_back(struct tenants *t, uint32_t slot)
 {
+	struct tenant *tenant = &t->tenant[slot];
 	struct kphi_record record;
 	struct kphi_peer settings;
 
-	if (store_read_whole(t->store, slot, &record, &settings, t->ring) ||
-	    record.version != order_version(&t->order, slot) ||
-	    record.generation != t->tenant[slot].generation || record.state == KPHI_FREE)
+	if (store_read_whole(t->store, slot, &record, &settings, t->ring))
 		return 0;
-	return tell(t, &t->tenant[slot], &record, settings.id.kind == KPHI_ID_NATIVE);
+	if (record.generation != tenant->generation || record.state == KPHI_FREE) {
+		tenant->astray = false;
+		t->astray--;
+		return 0;
+	}
+	if (record.version != order_version(&t->order, slot))
+		return 0;
+	return tell(t, tenant, &record, settings.id.kind == KPHI_ID_NATIVE);
 }
 
 int tenants_tidy(struct tenants *t, uint64_t now_ns)
