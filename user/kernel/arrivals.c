@@ -14,7 +14,7 @@
 #include "kernel/clock.h"
 #include "kernel/control.h"
 
-#define LEASE_NS 3000000000ULL
+#define LEASE_NS 10000000000ULL /* a host that was stopped for less has lost nothing that fits the ring */
 #define RENEW_NS 1000000000ULL
 
 /*
