@@ -46,6 +46,17 @@ static __always_inline void arrival_order(const struct telling *t, const struct 
 		t->arrival->version = r->version;
 }
 
+/* The same of a record that was emptied: from which moment on, and what is too old for it. */
+static __always_inline void arrival_cleared(const struct telling *t, const struct kphi_record *r)
+{
+	if (!t->on)
+		return;
+	t->arrival->beat.now_ns = r->since_ns;
+	t->arrival->beat.epoch = r->epoch;
+	t->arrival->beat.sequence = r->sequence.highest;
+	t->arrival->version = r->version;
+}
+
 static __always_inline void arrival_end(const struct telling *t)
 {
 	if (t->on)

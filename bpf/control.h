@@ -60,7 +60,7 @@ static __always_inline struct telling control_tells(const struct kphi_control *q
 	struct telling t = arrival_begin(q->slot, generation, what, bpf_ktime_get_ns());
 
 	if (t.on)
-		t.arrival->beat = (struct kphi_beat){.now_ns = q->now_ns, .epoch = q->epoch_floor};
+		t.arrival->beat = (struct kphi_beat){};
 	return t;
 }
 
@@ -86,7 +86,7 @@ static __always_inline int control_add(const struct kphi_control *q, struct plac
 	control_clear(p->record, p->peer, q->now_ns);
 	p->record->epoch = q->epoch_floor;
 	version_move(p->record);
-	arrival_order(&telling, p->record);
+	arrival_cleared(&telling, p->record);
 	bpf_spin_unlock(&p->lock->lock);
 	arrival_end(&telling);
 
@@ -141,7 +141,7 @@ static __always_inline int control_reset(const struct kphi_control *q, struct pl
 		version_move(p->record);
 		control_clear(p->record, p->peer, q->now_ns);
 		version_move(p->record);
-		arrival_order(&telling, p->record);
+		arrival_cleared(&telling, p->record);
 		gone = 0;
 	}
 	bpf_spin_unlock(&p->lock->lock);

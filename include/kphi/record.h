@@ -296,7 +296,9 @@ KPHI_INLINE enum kphi_counter kphi_record_take(struct kphi_record *r, const stru
 
 enum kphi_arrival_what {
 	KPHI_ARRIVAL_MESSAGE = 0, /* some peer's: all that kphi_record_take() goes by */
-	KPHI_ARRIVAL_CLEARED = 1, /* added or reset at beat.now_ns; epochs below beat.epoch are stale */
+	KPHI_ARRIVAL_CLEARED =
+		1, /* added or reset at beat.now_ns: beat.epoch and beat.sequence are the record's
+		    */
 	KPHI_ARRIVAL_OTHER = 2, /* deleted, or a setting was changed that no record depends on */
 };
 

@@ -84,8 +84,10 @@ static int take_cleared(struct tenants *t, struct tenant *tenant, const struct k
 {
 	const struct kphi_peer settings = {.interval_ns = tenant->interval_ns,
 					   .max_interval_ns = tenant->max_interval_ns};
-	struct kphi_record record = {
-		.state = KPHI_WAITING, .since_ns = a->beat.now_ns, .epoch = a->beat.epoch};
+	struct kphi_record record = {.state = KPHI_WAITING,
+				     .since_ns = a->beat.now_ns,
+				     .epoch = a->beat.epoch,
+				     .sequence.highest = a->beat.sequence};
 
 	kphi_window_begin(&record.window, &settings);
 	return tell(t, tenant, &record, false);

@@ -248,7 +248,7 @@ static int judge_damage(struct trace *t)
 /* Sets t->at to the entries of the next block: 1, 0 at the end, or what is wrong. */
 static int next_block(struct trace *t)
 {
-	struct trace_block head;
+	struct trace_block head = {.magic = 0};
 	int got;
 
 	if (need(t, 1) == 0) {
