@@ -9,6 +9,7 @@
 #include <kphi/window.h>
 #include <linux/in.h>
 
+#include "arrivals.h"
 #include "maps.h"
 #include "tick.h"
 
@@ -52,9 +53,21 @@ static __always_inline void control_clear(struct kphi_record *r, const struct kp
 	kphi_window_begin(&r->window, peer);
 }
 
+/* The change is told to whoever records. */
+static __always_inline struct telling control_tells(const struct kphi_control *q, uint32_t generation,
+						    uint32_t what)
+{
+	struct telling t = arrival_begin(q->slot, generation, what, bpf_ktime_get_ns());
+
+	if (t.on)
+		t.arrival->beat = (struct kphi_beat){};
+	return t;
+}
+
 static __always_inline int control_add(const struct kphi_control *q, struct place *p)
 {
 	struct kphi_slot to = {.slot = q->slot, .generation = p->record->generation};
+	struct telling telling;
 
 	if (q->peer.id.kind == KPHI_ID_RULE && (q->peer.id.shape < 1 || q->peer.id.shape > KPHI_SHAPES))
 		return KPHI_CONTROL_BAD;
@@ -65,6 +78,7 @@ static __always_inline int control_add(const struct kphi_control *q, struct plac
 	if (bpf_map_lookup_elem(&ids, &q->peer.id))
 		return KPHI_CONTROL_TAKEN;
 
+	telling = control_tells(q, to.generation, KPHI_ARRIVAL_CLEARED);
 	bpf_spin_lock(&p->lock->lock);
 	version_move(p->record);
 	*p->peer = q->peer;
@@ -72,7 +86,9 @@ static __always_inline int control_add(const struct kphi_control *q, struct plac
 	control_clear(p->record, p->peer, q->now_ns);
 	p->record->epoch = q->epoch_floor;
 	version_move(p->record);
+	arrival_cleared(&telling, p->record);
 	bpf_spin_unlock(&p->lock->lock);
+	arrival_end(&telling);
 
 	/* Only now can a packet find the slot: before, it would be judged by the rule of whoever lived there.
 	 */
@@ -91,6 +107,7 @@ static __always_inline int control_add(const struct kphi_control *q, struct plac
 
 static __always_inline int control_delete(const struct kphi_control *q, struct place *p)
 {
+	struct telling telling = control_tells(q, q->generation, KPHI_ARRIVAL_OTHER);
 	struct kphi_id id = p->peer->id;
 	int gone = 1;
 
@@ -100,9 +117,11 @@ static __always_inline int control_delete(const struct kphi_control *q, struct p
 		p->record->state = KPHI_FREE;
 		p->record->generation++;
 		version_move(p->record);
+		arrival_order(&telling, p->record);
 		gone = 0;
 	}
 	bpf_spin_unlock(&p->lock->lock);
+	arrival_end(&telling);
 
 	if (gone)
 		return KPHI_CONTROL_GONE;
@@ -114,6 +133,7 @@ static __always_inline int control_delete(const struct kphi_control *q, struct p
 
 static __always_inline int control_reset(const struct kphi_control *q, struct place *p)
 {
+	struct telling telling = control_tells(q, q->generation, KPHI_ARRIVAL_CLEARED);
 	int gone = 1;
 
 	bpf_spin_lock(&p->lock->lock);
@@ -121,9 +141,11 @@ static __always_inline int control_reset(const struct kphi_control *q, struct pl
 		version_move(p->record);
 		control_clear(p->record, p->peer, q->now_ns);
 		version_move(p->record);
+		arrival_cleared(&telling, p->record);
 		gone = 0;
 	}
 	bpf_spin_unlock(&p->lock->lock);
+	arrival_end(&telling);
 	return gone ? KPHI_CONTROL_GONE : KPHI_CONTROL_OK;
 }
 
@@ -132,6 +154,7 @@ static __always_inline int control_move(const struct kphi_control *q, struct pla
 {
 	struct kphi_slot to = {.slot = q->slot, .generation = q->generation};
 	struct kphi_id old = p->peer->id, id = old;
+	struct telling telling;
 
 	if (p->record->generation != q->generation || p->record->state == KPHI_FREE)
 		return KPHI_CONTROL_GONE;
@@ -144,11 +167,14 @@ static __always_inline int control_move(const struct kphi_control *q, struct pla
 		return KPHI_CONTROL_TAKEN;
 	if (bpf_map_update_elem(&ids, &id, &to, BPF_NOEXIST))
 		return KPHI_CONTROL_FULL;
+	telling = control_tells(q, q->generation, KPHI_ARRIVAL_OTHER);
 	bpf_spin_lock(&p->lock->lock);
 	version_move(p->record);
 	p->peer->id.device = id.device;
 	version_move(p->record);
+	arrival_order(&telling, p->record);
 	bpf_spin_unlock(&p->lock->lock);
+	arrival_end(&telling);
 	bpf_map_delete_elem(&ids, &old);
 	return KPHI_CONTROL_OK;
 }
@@ -156,6 +182,7 @@ static __always_inline int control_move(const struct kphi_control *q, struct pla
 /* watch, unwatch, mute: what is configured of a peer that goes on. */
 static __always_inline int control_configure(const struct kphi_control *q, struct place *p)
 {
+	struct telling telling = control_tells(q, q->generation, KPHI_ARRIVAL_OTHER);
 	int gone = 1;
 
 	bpf_spin_lock(&p->lock->lock);
@@ -169,9 +196,11 @@ static __always_inline int control_configure(const struct kphi_control *q, struc
 			p->peer->watched = q->op == KPHI_CONTROL_WATCH;
 		}
 		version_move(p->record);
+		arrival_order(&telling, p->record);
 		gone = 0;
 	}
 	bpf_spin_unlock(&p->lock->lock);
+	arrival_end(&telling);
 	return gone ? KPHI_CONTROL_GONE : KPHI_CONTROL_OK;
 }
 

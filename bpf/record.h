@@ -3,6 +3,7 @@
 #ifndef KPHI_BPF_RECORD_H
 #define KPHI_BPF_RECORD_H
 
+#include "arrivals.h"
 #include "glance.h"
 #include "identify.h"
 #include "maps.h"
@@ -53,21 +54,6 @@ static __always_inline void record_hint(uint32_t slot, uint32_t generation)
 	bpf_ringbuf_output(&hints, &hint, sizeof(hint), 0);
 }
 
-/* For who records arrivals: the message as it is before it is folded in. */
-static __always_inline void record_arrival(const struct kphi_beat *b, uint32_t slot, uint32_t generation)
-{
-	struct kphi_arrival *a = bpf_ringbuf_reserve(&arrivals, sizeof(*a), 0);
-
-	if (!a) {
-		count(b->cpu, KPHI_COUNT_unrecorded);
-		return;
-	}
-	a->slot = slot;
-	a->generation = generation;
-	a->beat = *b;
-	bpf_ringbuf_submit(a, 0);
-}
-
 /* What such a listener has to hear of at once when it changes. */
 static __always_inline uint32_t record_face(const struct kphi_record *r)
 {
@@ -82,6 +68,7 @@ static __always_inline int record_beat(struct kphi_beat *b, uint32_t slot, uint3
 {
 	enum kphi_counter outcome = KPHI_COUNT_unknown_peer;
 	uint32_t notes = 0, changed = 0;
+	struct telling telling;
 	struct kphi_tick *t;
 	struct place p;
 
@@ -93,8 +80,9 @@ static __always_inline int record_beat(struct kphi_beat *b, uint32_t slot, uint3
 		t->longest_ns = p.record->window.interval_ns;
 	b->epoch_limit = record_epoch_limit(p.record, b->epoch);
 
-	if (b->now_ns < ports.record_until_ns)
-		record_arrival(b, slot, generation);
+	telling = arrival_begin(slot, generation, KPHI_ARRIVAL_MESSAGE, b->now_ns);
+	if (telling.on)
+		telling.arrival->beat = *b;
 
 	bpf_spin_lock(&p.lock->lock);
 	if (p.record->generation == generation && p.record->state != KPHI_FREE) {
@@ -103,8 +91,10 @@ static __always_inline int record_beat(struct kphi_beat *b, uint32_t slot, uint3
 		outcome = kphi_record_take(p.record, p.peer, p.ring, window_size, b, &notes);
 		changed ^= record_face(p.record);
 		version_move(p.record);
+		arrival_order(&telling, p.record);
 	}
 	bpf_spin_unlock(&p.lock->lock);
+	arrival_end(&telling);
 
 	if (notes)
 		record_notes(b->cpu, notes);

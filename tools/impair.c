@@ -27,10 +27,10 @@
 #include <unistd.h>
 
 #include "impair.h"
+#include "impair_chance.h"
 #include "io/parse.h"
 
 #define NSEC_PER_SEC 1000000000ULL
-#define PPM          1000000U
 #define FRAME_MAX    (64 * 1024 + ETH_HLEN)
 #define BATCH        64 /* frames read from one side before the other one and the clock get their turn */
 #define SOCKET_BYTES (8 << 20)
@@ -51,18 +51,6 @@ static const char USAGE[] =
 	"  jitter     uniform from 0, added to the delay; keeps the order\n"
 	"  reorder    the chance to be held back for `hold` longer, while later frames pass\n"
 	"  corrupt    one bit behind the Ethernet header is flipped\n";
-
-struct impairment {
-	uint64_t loss; /* down to reorder: chances, of PPM */
-	uint64_t burst_enter;
-	uint64_t burst_leave;
-	uint64_t duplicate;
-	uint64_t corrupt;
-	uint64_t reorder;
-	uint64_t hold_ns;
-	uint64_t delay_ns;
-	uint64_t jitter_ns;
-};
 
 /* What is counted for each direction, in the order of the summary. */
 #define COUNTS(X)                                                                                            \
@@ -90,10 +78,8 @@ struct direction {
 	const char *name;
 	int in;
 	int out;
-	struct impairment impairment;
+	struct chance chance;
 	struct counts counts;
-	uint64_t random;
-	bool bursting;
 	uint64_t last_deadline_ns;
 	uint64_t last_sent; /* arrival number */
 };
@@ -132,52 +118,6 @@ static uint64_t clock_ns(clockid_t clock)
 
 	clock_gettime(clock, &time);
 	return (uint64_t)time.tv_sec * NSEC_PER_SEC + (uint64_t)time.tv_nsec;
-}
-
-/* --- chance ----------------------------------------------------------------------------------- */
-
-/* splitmix64 (Steele, Lea, Flood 2014): any seed is a good seed. */
-static uint64_t next_random(struct direction *direction)
-{
-	uint64_t z = direction->random += 0x9e3779b97f4a7c15ULL;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-	return z ^ (z >> 31);
-}
-
-static bool happens(struct direction *direction, uint64_t chance)
-{
-	return ((next_random(direction) >> 32) * PPM) >> 32 < chance;
-}
-
-struct fate {
-	bool lost;
-	bool duplicated;
-	bool held_back;
-	bool corrupted;
-	uint64_t jitter_ns;
-	uint64_t bit; /* which one to flip, modulo the length */
-};
-
-/* Every frame draws the same number of times, so that a changed setting changes nothing about the others. */
-static struct fate draw(struct direction *direction)
-{
-	const struct impairment *impairment = &direction->impairment;
-	bool turns =
-		happens(direction, direction->bursting ? impairment->burst_leave : impairment->burst_enter);
-	struct fate fate = {
-		.lost = happens(direction, impairment->loss),
-		.duplicated = happens(direction, impairment->duplicate),
-		.held_back = happens(direction, impairment->reorder),
-		.corrupted = happens(direction, impairment->corrupt),
-	};
-
-	fate.jitter_ns = (uint64_t)(((__uint128_t)next_random(direction) * impairment->jitter_ns) >> 64);
-	fate.bit = next_random(direction);
-	direction->bursting ^= turns;
-	fate.lost |= direction->bursting;
-	return fate;
 }
 
 static bool matches(const struct frame *frame)
@@ -255,15 +195,15 @@ static void admit(struct frame *frame, uint64_t arrival_ns)
 		return;
 	}
 	frame->number = ++direction->counts.matched;
-	fate = draw(direction);
+	fate = draw(&direction->chance);
 	if (fate.lost) {
 		direction->counts.lost++;
 		free(frame);
 		return;
 	}
-	frame->deadline_ns = arrival_ns + direction->impairment.delay_ns + fate.jitter_ns;
+	frame->deadline_ns = arrival_ns + direction->chance.impairment.delay_ns + fate.jitter_ns;
 	if (fate.held_back) {
-		frame->deadline_ns += direction->impairment.hold_ns;
+		frame->deadline_ns += direction->chance.impairment.hold_ns;
 		direction->counts.held_back++;
 	} else {
 		if (frame->deadline_ns < direction->last_deadline_ns)
@@ -426,7 +366,7 @@ static void parse_impairment(const char *word, const char *text, unsigned int ma
 	value += ppm;
 	for (unsigned int d = 0; d < DIRECTIONS; d++)
 		if (mask & 1U << d)
-			memcpy((char *)&directions[d].impairment + impairments[i].offset, &value,
+			memcpy((char *)&directions[d].chance.impairment + impairments[i].offset, &value,
 			       sizeof(value));
 }
 
@@ -545,8 +485,8 @@ int main(int argc, char **argv)
 	prctl(PR_SET_TIMERSLACK, 1UL); /* not 50 us later than asked */
 	directions[RIGHTWARD].in = directions[LEFTWARD].out = open_device(settings.left);
 	directions[LEFTWARD].in = directions[RIGHTWARD].out = open_device(settings.right);
-	directions[RIGHTWARD].random = settings.seed;
-	directions[LEFTWARD].random = ~settings.seed;
+	directions[RIGHTWARD].chance.random = settings.seed;
+	directions[LEFTWARD].chance.random = ~settings.seed;
 	fprintf(stderr, "impair: relaying between %s and %s\n", settings.left, settings.right);
 	relay_until(settings.for_ns ? begin_ns + settings.for_ns : UINT64_MAX, &while_waiting);
 	drain();

@@ -321,6 +321,7 @@ struct kphi_hint {
 
 /* Messages as they came, for who records them: struct kphi_arrival of record.h. */
 #define KPHI_ARRIVALS_BYTES (2 * 1024 * 1024)
+#define KPHI_ARRIVAL_LAYOUT 2 /* rises when that struct changes: it makes another ABI */
 
 enum kphi_verdict_state {
 	KPHI_VERDICT_UNKNOWN = 0,

@@ -294,9 +294,21 @@ KPHI_INLINE enum kphi_counter kphi_record_take(struct kphi_record *r, const stru
 	return b->type == KPHI_WIRE_LEAVE ? KPHI_COUNT_leave : KPHI_COUNT_down;
 }
 
-/* What a recorder gets of each message that is some peer's: all that kphi_record_take() goes by. */
+enum kphi_arrival_what {
+	KPHI_ARRIVAL_MESSAGE = 0, /* some peer's: all that kphi_record_take() goes by */
+	KPHI_ARRIVAL_CLEARED =
+		1, /* added or reset at beat.now_ns: beat.epoch and beat.sequence are the record's
+		    */
+	KPHI_ARRIVAL_OTHER = 2, /* deleted, or a setting was changed that no record depends on */
+};
+
+/* What a recorder gets of each change of a record. */
 struct kphi_arrival {
 	uint32_t slot, generation;
+	uint64_t version; /* of the record when it was done: the next change's is higher by two. 0: it was
+			     not, for the peer had gone */
+	uint32_t what; /* enum kphi_arrival_what */
+	uint32_t unused;
 	struct kphi_beat beat;
 };
 

@@ -11,10 +11,10 @@ of() {
 	kphi -j trace show "$1" | jq -c "$2"
 }
 
-# record NAME WORD...: begins; once its file is there, it records
+# record NAME WORD...: begins; once there is something in its file, it records
 record() {
 	start "$1" kphi -j trace record "$WORK/$1.trace" "${@:2}"
-	eventually 10 test -e "$WORK/$1.trace"
+	eventually 10 test -s "$WORK/$1.trace"
 }
 
 # said NAME FILTER: by a recorder that has ended
@@ -59,7 +59,7 @@ as_live() {
 	ok "beats come" eventually 30 beats_reach two 150
 	stop one KILL
 	beat one 1 10.0.1.2 interval 5ms
-	ok "and of another life" eventually 30 beats_reach one 400
+	ok "and of another life" eventually 30 beats_reach one "$(($(peer_field one beats) + 300))"
 	stop one
 	stop two
 	sleep 0.5 # what is still on the way
@@ -74,6 +74,34 @@ as_live() {
 	is "and how large it is" "$(said live .bytes)" "$(stat -c %s "$WORK/live.trace")"
 	is "its end is whole" "$(of "$WORK/live.trace" '[.ended, .torn_bytes, .lost]')" '[true,0,0]'
 	is "with the settings" "$(of "$WORK/live.trace" '[.peers[] | [.peer, .interval_ns]] | sort')" '[["one",5000000],["two",0]]'
+}
+
+# Whoever is up when it begins, is reset, or is deleted and added again, replays to what lives on.
+from_the_middle() {
+	local live
+
+	beat one 1 10.0.1.2 interval 5ms
+	beat two 2 10.0.1.2 interval 10ms
+	ok "who was heard long before" eventually 30 beats_reach two 200
+	record middle
+	eventually 30 beats_reach two 300
+	kphi peer reset one > "$WORK/out"
+	eventually 30 beats_reach one 100
+	kphi peer del two > "$WORK/out"
+	kphi peer add two id "$(uuid 2)" > "$WORK/out"
+	eventually 30 beats_reach two 50
+	stop one
+	stop two
+	sleep 0.5 # what is still on the way
+	stop middle
+	live=$(records)
+	is "a recording from the middle replays to the same records" "$(replayed "$WORK/middle.trace")" "$live"
+	between "of more than was recorded" "$(jq .two.beats <<< "$live")" 50 100000
+	is "the one who was deleted and the one who was added are two" \
+		"$(of "$WORK/middle.trace" '[.peers[].peer] | sort')" '["one","two","two"]'
+	is "its version" "$(of "$WORK/middle.trace" .version)" 2
+	kphi trace convert "$WORK/middle.trace" "$WORK/copy.trace" > "$WORK/out"
+	is "a copy says the same" "$(replayed "$WORK/copy.trace")" "$live"
 }
 
 # One peer, for a while, on a terminal. What it says at the end stays there.
@@ -106,12 +134,12 @@ killed() {
 	is "and is in nobody's way" "$(said next '[.end, .arrivals > 0, .lost]')" '["time is over",true,0]'
 }
 
-# A file system of the size of a page that is full after a while.
+# A small file system that is full after a while.
 full() {
 	local got=0
 
 	mkdir "$WORK/small"
-	mount -t tmpfs -o size=4k tmpfs "$WORK/small"
+	mount -t tmpfs -o size=16k tmpfs "$WORK/small"
 	kphi trace record "$WORK/small/full.trace" > "$WORK/out" 2> "$WORK/err" || got=$?
 	is "a full disk ends it" "$got $(wc -l < "$WORK/err")" "1 1"
 	like "in one sentence" "$(cat "$WORK/err")" "full.trace: the recording ended after [0-9]+ arrivals: No space left on device"
@@ -155,6 +183,7 @@ bad_cable 1 loss 5% duplicate 3% jitter 4ms
 kphi peer add one id "$(uuid 1)" interval 5ms > "$WORK/out"
 kphi peer add two id "$(uuid 2)" > "$WORK/out"
 as_live
+from_the_middle
 one_peer
 killed
 full

@@ -39,6 +39,13 @@ static struct sender senders[] = {
 	{.kind = VRRP, .source = 4},
 };
 
+/* Up already when the recording begins. */
+static struct sender established[] = {
+	{.kind = NATIVE, .interval_ns = 50000},
+	{.kind = NUMBERED, .source = 12},
+	{.kind = BFD, .source = 13},
+};
+
 static const struct kphi_peer native_peer = {.id.kind = KPHI_ID_NATIVE};
 
 static void add(struct sender *s)
@@ -193,11 +200,39 @@ static void go_on_vrrp(struct sender *s)
 	send_packet();
 }
 
+/* What people do to a peer meanwhile: none but the reset changes its record. */
+static void control(struct sender *s)
+{
+	const uint32_t generation = world.store.records[s->slot].generation;
+	int err;
+
+	switch (random_below(4)) {
+	case 0:
+		err = control_watch(&world.control, s->slot, generation, true, &world.why);
+		break;
+	case 1:
+		err = control_watch(&world.control, s->slot, generation, false, &world.why);
+		break;
+	case 2:
+		err = control_mute(&world.control, s->slot, generation, UINT64_MAX, "meanwhile", &world.why);
+		err = err ?: control_mute(&world.control, s->slot, generation, 0, NULL, &world.why);
+		break;
+	default:
+		err = control_reset(&world.control, s->slot, generation, &world.why);
+		s->epoch -= random_below(2); /* which is accepted now */
+		s->down = false;
+	}
+	if (err)
+		fail_msg("%s", world.why.text);
+}
+
 static void go_on(struct sender *s)
 {
 	static void (*const by_kind[])(struct sender *) = {
 		[NATIVE] = go_on_native, [NUMBERED] = go_on_numbered, [BFD] = go_on_bfd, [VRRP] = go_on_vrrp};
 
+	if (!random_below(100))
+		control(s);
 	by_kind[s->kind](s);
 }
 
@@ -218,10 +253,14 @@ static uint32_t number_of_slot(uint32_t slot)
 	return number_of(world.store.peers[slot].name);
 }
 
-/*
- * All of the record but what belongs to the slot: the version, which readers go by, and the generation. And
- * all of the ring, the capped intervals behind it included.
- */
+/* What of the ring counts: the window, and the capped intervals behind it. */
+static void assert_equal_windows(const struct kphi_window *w, const uint64_t *replayed, const uint64_t *live)
+{
+	assert_memory_equal(replayed, live, w->n * sizeof(*live));
+	assert_memory_equal(replayed + WINDOW, live + WINDOW, w->capped_run * sizeof(*live));
+}
+
+/* All of the record but what belongs to the slot: the version, which readers go by, and the generation. */
 static void assert_equal_records(uint32_t slot)
 {
 	uint32_t number = number_of_slot(slot);
@@ -231,11 +270,19 @@ static void assert_equal_records(uint32_t slot)
 	live.version = replayed.version = 0;
 	live.generation = replayed.generation = 0;
 	assert_memory_equal(&replayed, &live, sizeof(live));
-	assert_memory_equal(replay_ring(replay, number), ring, KPHI_RING_SIZE(WINDOW) * sizeof(*ring));
+	assert_equal_windows(&live.window, replay_ring(replay, number), ring);
 	assert_memory_equal(&trace_peer(stream.trace, number)->settings, &world.store.peers[slot],
 			    sizeof(struct kphi_peer));
 	assert_memory_equal(&trace_peer(stream.trace, number)->rule, &world.store.rules[slot],
 			    sizeof(struct kphi_rule));
+}
+
+/* As it was when it was described. */
+static void settle(const struct sender *s)
+{
+	const uint32_t generation = world.store.records[s->slot].generation;
+
+	assert_int_equal(control_watch(&world.control, s->slot, generation, false, &world.why), 0);
 }
 
 static void beat_of(uint32_t slot, uint64_t sequence)
@@ -262,55 +309,171 @@ static void assert_everything_has_happened(const uint64_t before[KPHI_COUNTERS])
 	assert_int_equal(after[KPHI_COUNT_unrecorded], before[KPHI_COUNT_unrecorded]);
 }
 
-/* One that was up before begins a new life in the trace, and is then the same. */
-static void assert_goes_on(uint32_t slot, uint32_t before, uint32_t since)
+/*
+ * A store that was restored has a peer whose epochs are known; and resets come last of all that is heard of
+ * somebody.
+ */
+static void floors_and_resets(void **state)
 {
-	const struct kphi_record *live = &world.store.records[slot];
-	const struct kphi_record *replayed = replay_record(replay, number_of_slot(slot));
+	const struct kphi_control floor = {
+		.op = KPHI_CONTROL_ADD,
+		.slot = PEERS - 1,
+		.now_ns = clock_monotonic_ns(),
+		.epoch_floor = 100,
+		.peer = {.name = "floor", .id = {.kind = KPHI_ID_NATIVE, .bytes = {9}}}};
+	pid_t recorder = record("floor");
+	const uint32_t slot = floor.slot;
+	struct kphi_record r;
 
-	assert_int_equal(live->beats, before + since);
-	assert_int_equal(replayed->beats, since);
-	assert_int_equal(replayed->window.n, since - 1);
-	assert_int_equal(replayed->last_ns, live->last_ns);
-	assert_int_equal(replayed->epoch, live->epoch);
-	assert_int_equal(replayed->sequence.highest, live->sequence.highest);
-	assert_memory_equal(replay_ring(replay, number_of_slot(slot)),
-			    &world.store.windows[(uint64_t)slot * KPHI_RING_SIZE(WINDOW) + before],
-			    (since - 1) * sizeof(uint64_t));
+	(void)state;
+	assert_int_equal(world_ask(&world, &floor, sizeof(floor)), KPHI_CONTROL_OK);
+	send_native(&(struct sender){.slot = slot}, KPHI_WIRE_BEAT, 99, 1);
+	end(recorder, SIGINT);
+	r = world_record(&world, slot);
+	assert_int_equal(r.stale, 1);
+	assert_int_equal(r.state, KPHI_WAITING);
+	replay_file("floor");
+	assert_equal_records(slot);
+	close_file();
+
+	recorder = record("reset");
+	send_native(&(struct sender){.slot = slot}, KPHI_WIRE_BEAT, 100, 1);
+	send_native(&(struct sender){.slot = slot}, KPHI_WIRE_BEAT, 100, 2);
+	assert_int_equal(control_reset(&world.control, slot, r.generation, &world.why), 0);
+	end(recorder, SIGINT);
+	assert_int_equal(world_record(&world, slot).state, KPHI_WAITING);
+	replay_file("reset");
+	assert_int_equal(replay_arrivals(replay), 2);
+	assert_equal_records(slot);
+	close_file();
+	rule_delete(slot);
+}
+
+/* All but what no detection depends on. */
+static void without_vitals(void **state)
+{
+	struct sender s = {.kind = NATIVE};
+	struct kphi_record live, replayed;
+	uint32_t number;
+	pid_t recorder;
+
+	(void)state;
+	add(&s);
+	for (int i = 0; i < 20; i++)
+		send_native(&s, KPHI_WIRE_BEAT, 7, ++s.sequence);
+	recorder = record_with("plain", NULL);
+	for (int i = 0; i < 20; i++)
+		send_native(&s, KPHI_WIRE_BEAT, 7, ++s.sequence);
+	end(recorder, SIGINT);
+	live = world_record(&world, s.slot);
+	assert_int_equal(live.cluster_version, 7);
+	assert_int_equal(live.beats, 40);
+	live.cluster_version = 0;
+	live.load_average = live.available_capacity = 0;
+	live.version = 0;
+	live.generation = 0;
+	replay_file("plain");
+	number = number_of_slot(s.slot);
+	replayed = *replay_record(replay, number);
+	assert_memory_equal(&replayed, &live, sizeof(live));
+	assert_equal_windows(&live.window, replay_ring(replay, number), world_ring(&world, s.slot));
+	close_file();
+	rule_delete(s.slot);
+}
+
+enum { BEFORE = 20, SINCE = 30 };
+
+/* Slots of peers with nothing but beats. */
+static struct {
+	uint32_t early; /* up before, and goes on */
+	uint32_t silent; /* up before, and never heard again */
+	uint32_t never;
+	uint32_t second; /* in the slot of somebody who is gone */
+	char gone[KPHI_NAME_SIZE];
+} plain;
+
+static const struct kphi_peer steady = {.id.kind = KPHI_ID_NATIVE, .interval_ns = 3600000000000};
+
+static void before_the_recording(void)
+{
+	plain.early = world_add(&world, &steady);
+	plain.silent = world_add(&world, NULL);
+	plain.never = world_add(&world, &steady);
+	for (uint32_t i = 1; i <= BEFORE; i++)
+		beat_of(plain.early, i);
+	for (uint32_t i = 1; i <= 3 * WINDOW / 2; i++)
+		beat_of(plain.silent, 2 * i);
+	for (uint32_t i = 0; i < COUNT(established); i++) {
+		add(&established[i]);
+		for (uint32_t k = 0; k < 2 * WINDOW; k++)
+			go_on(&established[i]);
+	}
+}
+
+static void everybody_sends(void)
+{
+	for (uint32_t i = 0; i < COUNT(senders); i++)
+		add(&senders[i]);
+	for (uint32_t i = 1; i <= SINCE; i++)
+		beat_of(plain.early, BEFORE + i);
+	for (uint32_t i = 0; i < ROUNDS; i++)
+		go_on(random_below(4) ? &senders[random_below(COUNT(senders))]
+				      : &established[random_below(COUNT(established))]);
+	for (uint32_t i = 0; i < COUNT(senders); i++)
+		settle(&senders[i]);
+	for (uint32_t i = 0; i < COUNT(established); i++)
+		settle(&established[i]);
+}
+
+/* Two peers that had the same slot one after the other. */
+static void two_in_one_slot(void)
+{
+	uint32_t first = world_add(&world, &steady);
+
+	memcpy(plain.gone, world.store.peers[first].name, sizeof(plain.gone));
+	for (uint32_t i = 1; i <= 10; i++)
+		beat_of(first, i);
+	/* Until the recorder has asked who that is. */
+	wait_for("live", COUNT(senders) + COUNT(established) + 4, 0);
+	rule_delete(first);
+	plain.second = world_add(&world, &steady);
+	assert_int_equal(plain.second, first);
+	for (uint32_t i = 1; i <= 20; i++)
+		beat_of(plain.second, i);
+}
+
+static void assert_equal_peers(void)
+{
+	for (uint32_t i = 0; i < COUNT(senders); i++) {
+		assert_equal_records(senders[i].slot);
+		/* Who was recorded from the first beat on has the very same ring, whatever counts of it. */
+		assert_memory_equal(replay_ring(replay, number_of_slot(senders[i].slot)),
+				    world_ring(&world, senders[i].slot),
+				    KPHI_RING_SIZE(WINDOW) * sizeof(uint64_t));
+	}
+	for (uint32_t i = 0; i < COUNT(established); i++)
+		assert_equal_records(established[i].slot);
+	assert_equal_records(plain.second);
+	assert_equal_records(plain.early);
+	assert_int_equal(world.store.records[plain.early].beats, BEFORE + SINCE);
+	assert_equal_records(plain.silent);
+	assert_false(replay_heard(replay, number_of_slot(plain.silent)));
+	assert_int_equal(world.store.records[plain.silent].window.n, WINDOW);
+	assert_equal_records(plain.never);
+	assert_int_equal(replay_record(replay, number_of(plain.gone))->beats, 10);
 }
 
 static void equal_records(void **state)
 {
-	enum { BEFORE = 20, SINCE = 30 };
-	const struct kphi_peer steady = {.id.kind = KPHI_ID_NATIVE, .interval_ns = 3600000000000};
-	uint32_t early, first, second;
 	uint64_t before[KPHI_COUNTERS];
-	char gone[KPHI_NAME_SIZE];
 	pid_t recorder;
 
 	(void)state;
-	early = world_add(&world, &steady);
-	for (uint32_t i = 1; i <= BEFORE; i++)
-		beat_of(early, i);
+	before_the_recording();
 	recorder = record("live");
 	world_counts(&world, before);
-	for (uint32_t i = 0; i < COUNT(senders); i++)
-		add(&senders[i]);
-	for (uint32_t i = 1; i <= SINCE; i++)
-		beat_of(early, BEFORE + i);
-	for (uint32_t i = 0; i < ROUNDS; i++)
-		go_on(&senders[random_below(COUNT(senders))]);
-	/* Two peers that had the same slot one after the other. */
-	first = world_add(&world, &steady);
-	memcpy(gone, world.store.peers[first].name, sizeof(gone));
-	for (uint32_t i = 1; i <= 10; i++)
-		beat_of(first, i);
-	wait_for("live", COUNT(senders) + 2, 0); /* until the recorder has asked who that is */
-	rule_delete(first);
-	second = world_add(&world, &steady);
-	assert_int_equal(second, first);
-	for (uint32_t i = 1; i <= 20; i++)
-		beat_of(second, i);
+	everybody_sends();
+	two_in_one_slot();
 	end(recorder, SIGINT);
 	assert_everything_has_happened(before);
 
@@ -318,18 +481,16 @@ static void equal_records(void **state)
 	assert_int_equal(trace_lost(stream.trace), 0);
 	assert_int_equal(trace_torn(stream.trace), 0);
 	assert_true(trace_ended(stream.trace));
-	assert_int_equal(trace_peers(stream.trace), COUNT(senders) + 3);
-	for (uint32_t i = 0; i < COUNT(senders); i++)
-		assert_equal_records(senders[i].slot);
-	assert_equal_records(second);
-	assert_int_equal(replay_record(replay, number_of(gone))->beats, 10);
-	assert_goes_on(early, BEFORE, SINCE);
+	assert_int_equal(trace_peers(stream.trace), COUNT(senders) + COUNT(established) + 5);
+	assert_equal_peers();
 	close_file();
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(floors_and_resets),
+		cmocka_unit_test(without_vitals),
 		cmocka_unit_test(equal_records),
 	};
 

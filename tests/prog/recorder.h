@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "cmd/trace_replay.h"
@@ -28,7 +29,7 @@ static inline const char *file_of(const char *name)
 	return path;
 }
 
-static inline pid_t start(const char *name)
+static inline pid_t start(const char *name, const char *vitals)
 {
 	const char *kphi = getenv("KPHI") ?: "build/kphi";
 	const char *path = file_of(name);
@@ -36,25 +37,38 @@ static inline pid_t start(const char *name)
 
 	if (!pid) {
 		dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
-		execl(kphi, kphi, "--pin", world.pin.root, "trace", "record", path, NULL);
+		execl(kphi, kphi, "--pin", world.pin.root, "trace", "record", path, vitals, NULL);
 		_exit(127);
 	}
 	assert_true(pid > 0);
 	return pid;
 }
 
-/* Once its file is there, it records. */
-static inline pid_t record(const char *name)
+static inline bool is_empty(const char *name)
 {
-	pid_t pid = start(name);
+	struct stat st;
+
+	return stat(file_of(name), &st) || !st.st_size;
+}
+
+/* Once there is something in its file, it records. */
+static inline pid_t record_with(const char *name, const char *vitals)
+{
+	pid_t pid = start(name, vitals);
 
 	file[files++] = name;
-	for (int i = 0; access(file_of(name), F_OK); i++) {
+	for (int i = 0; is_empty(name); i++) {
 		if (i == 10000 || waitpid(pid, NULL, WNOHANG))
 			fail_msg("%s: nobody records", name);
 		usleep(1000);
 	}
 	return pid;
+}
+
+/* With all that a record holds. */
+static inline pid_t record(const char *name)
+{
+	return record_with(name, "vitals");
 }
 
 static inline void end(pid_t pid, int signal)

@@ -176,7 +176,7 @@ static int open_copy(void *context, struct replay_source *source)
 	__atomic_add_fetch(&o->opened, 1, __ATOMIC_RELAXED);
 	*copy = *o->stream;
 	copy->at = 0;
-	*source = (struct replay_source){stream_next, stream_settings, NULL, NULL};
+	*source = (struct replay_source){.next = stream_next, .settings = stream_settings};
 	source->context = copy;
 	return 0;
 }

@@ -80,7 +80,8 @@ static inline uint64_t stream_lost(void *context)
 /* All of it, from its beginning. */
 static inline struct replay *stream_replay(struct stream *s, const struct replay_plan *plan)
 {
-	struct replay_source source = {stream_next, stream_settings, stream_lost, s};
+	struct replay_source source = {
+		.next = stream_next, .settings = stream_settings, .lost = stream_lost, .context = s};
 	struct replay *r = replay_new(plan);
 
 	s->at = 0;

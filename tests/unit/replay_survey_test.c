@@ -18,7 +18,10 @@
 
 static int survey(struct survey *s, struct stream *stream)
 {
-	struct replay_source source = {stream_next, stream_settings, stream->n ? stream_lost : NULL, stream};
+	struct replay_source source = {.next = stream_next,
+				       .settings = stream_settings,
+				       .lost = stream->n ? stream_lost : NULL,
+				       .context = stream};
 
 	stream->at = 0;
 	assert_int_equal(survey_begin(s, 100), 0);

@@ -354,9 +354,9 @@ static void what_the_source_says(void **state)
 {
 	struct replay_plan *plan = plan_new(0);
 	struct stream s = {0};
-	struct replay_source bad = {next_fails, nobody, NULL, NULL};
-	struct replay_source unknown = {stream_next, nobody, NULL, &s};
-	struct replay_source good = {stream_next, stream_settings, NULL, &s};
+	struct replay_source bad = {.next = next_fails, .settings = nobody};
+	struct replay_source unknown = {.next = stream_next, .settings = nobody, .context = &s};
+	struct replay_source good = {.next = stream_next, .settings = stream_settings, .context = &s};
 	struct replay *r = replay_new(plan);
 
 	(void)state;

@@ -6,12 +6,10 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <endian.h>
 #include <errno.h>
-#include <zlib.h>
+#include <kphi/window.h>
 
-#include "trace/codec.h"
-#include "unit/trace_file.h"
+#include "unit/trace_bytes.h"
 
 #define BLOCKS   4
 #define PER      5
@@ -30,7 +28,18 @@ static struct kphi_beat nth_beat(uint32_t n)
 	return any_beat(&random);
 }
 
-/* ARRIVALS arrivals of three peers in BLOCKS blocks. */
+/* Somebody's record, three intervals in its window. */
+static void put_state(struct trace_writer *w)
+{
+	static uint64_t ring[KPHI_RING_SIZE(1000)];
+	struct kphi_record record = {.state = KPHI_UP, .beats = 4};
+
+	for (uint64_t i = 1; i <= 3; i++)
+		kphi_window_add(&record.window, ring, 1000, kphi_ring_entry(i * 1000000, i));
+	assert_int_equal(trace_write_state(w, 1, &record, ring), 0);
+}
+
+/* ARRIVALS arrivals of three peers in BLOCKS blocks, each of which has a state as well. */
 static struct small small_trace(void)
 {
 	struct trace_writer *w = new_trace();
@@ -45,6 +54,8 @@ static struct small small_trace(void)
 		struct kphi_beat b = nth_beat(n);
 
 		assert_int_equal(trace_write(w, n % 3, &b), 0);
+		if (n % PER == 2)
+			put_state(w);
 		if (n % PER == PER - 1 && n != ARRIVALS - 1) {
 			assert_int_equal(trace_flush(w), 0);
 			s.at[n / PER + 1] = trace_written(w);
@@ -59,7 +70,7 @@ static struct small small_trace(void)
 struct outcome {
 	bool opened, ended;
 	int error;
-	uint32_t arrivals;
+	uint32_t arrivals, states;
 	uint64_t torn;
 	char why[WHY_SIZE];
 };
@@ -76,7 +87,15 @@ static struct outcome read_all(const void *bytes, size_t size)
 	if (!t)
 		return o;
 	o.opened = true;
-	while ((got = trace_next(t, &peer, &beat)) > 0) {
+	while ((got = trace_next_of_all(t, &peer, &beat)) > 0) {
+		if (got == 2) {
+			assert_int_equal(peer, 1);
+			assert_int_equal(trace_state(t)->record.beats, 4);
+			assert_int_equal(trace_state(t)->record.window.sum_ns, 6000000);
+			assert_int_equal(o.arrivals % PER, 3);
+			o.states++;
+			continue;
+		}
 		expected = nth_beat(o.arrivals);
 		assert_int_equal(peer, o.arrivals % 3);
 		assert_true(same_beat(&beat, &expected));
@@ -109,6 +128,7 @@ static void cut_off_anywhere(void **state)
 		}
 		assert_int_equal(o.error, 0);
 		assert_int_equal(o.arrivals, PER * whole);
+		assert_int_equal(o.states, whole);
 		assert_int_equal(o.torn, size - s.at[whole]);
 		assert_int_equal(o.ended, size == s.file.size);
 	}
@@ -191,33 +211,6 @@ static void a_part_is_missing(void **state)
 
 /* --- whole, but made by nobody --- */
 
-static size_t put_head(uint8_t *to, struct trace_head head)
-{
-	head.crc = htole32((uint32_t)crc32(0, (const Bytef *)&head, offsetof(struct trace_head, crc)));
-	memcpy(to, &head, sizeof(head));
-	return sizeof(head);
-}
-
-static size_t put_block(uint8_t *to, uint32_t number, uint32_t arrivals, const uint8_t *entries, size_t size)
-{
-	struct trace_block head = {.magic = htole32(TRACE_BLOCK_MAGIC),
-				   .length = htole32((uint32_t)size),
-				   .number = htole32(number),
-				   .flags = htole32(number ? 0 : TRACE_KEY),
-				   .arrivals = htole32(arrivals)};
-	uLong crc = crc32(0, (const Bytef *)&head, offsetof(struct trace_block, crc));
-
-	head.crc = htole32((uint32_t)crc32(crc, entries, (uInt)size));
-	memcpy(to, &head, sizeof(head));
-	memcpy(to + sizeof(head), entries, size);
-	return sizeof(head) + size;
-}
-
-#define HEAD                                                                                                 \
-	{                                                                                                    \
-		.magic = TRACE_MAGIC, .version = TRACE_VERSION, .size = sizeof(struct trace_head)            \
-	}
-
 static void absurd_heads(void **state)
 {
 	static const struct {
@@ -226,8 +219,11 @@ static void absurd_heads(void **state)
 	} cases[] = {
 		{HEAD, NULL},
 		{{.magic = "\x89KPHIT\n", .version = 1, .size = 48}, "it is no trace"},
-		{{.magic = TRACE_MAGIC, .version = 0, .size = 48}, "version 0, and this kphi knows"},
-		{{.magic = TRACE_MAGIC, .version = 2, .size = 48}, "version 2, and this kphi knows"},
+		{{.magic = TRACE_MAGIC, .version = 0, .size = 48},
+		 "version 0, and this kphi knows those up to"},
+		{{.magic = TRACE_MAGIC, .version = 1, .size = 48}, NULL},
+		{{.magic = TRACE_MAGIC, .version = TRACE_VERSION + 1, .size = 48},
+		 "version 3, and this kphi knows those up to 2"},
 		{{.magic = TRACE_MAGIC, .version = 1, .size = 0}, "its head is damaged"},
 		{{.magic = TRACE_MAGIC, .version = 1, .size = 47}, "its head is damaged"},
 		{{.magic = TRACE_MAGIC, .version = 1, .size = 49}, "it was cut off within the 49 bytes"},
@@ -266,48 +262,6 @@ static void absurd_blocks(void **state)
 		assert_int_equal(o.error, 0);
 		assert_int_equal(o.torn, sizeof(block));
 	}
-}
-
-/* Reads a file of one block with these entries. Only the error counts. */
-static int error_of(uint32_t arrivals, const uint8_t *entries, size_t size)
-{
-	const struct trace_head head = HEAD;
-	uint8_t *bytes = malloc(sizeof(head) + sizeof(struct trace_block) + size);
-	size_t at = put_head(bytes, head);
-	struct kphi_beat beat;
-	char why[WHY_SIZE];
-	struct trace *t;
-	uint32_t peer;
-	int got;
-
-	at += put_block(bytes + at, 0, arrivals, entries, size);
-	t = trace_open_fd(bytes_fd(bytes, at), "it", why, sizeof(why));
-	assert_non_null(t);
-	do {
-		got = trace_next(t, &peer, &beat);
-		if (got > 0)
-			assert_true(peer < trace_peers(t));
-	} while (got > 0);
-	trace_close(t);
-	free(bytes);
-	return got;
-}
-
-#define ENTRY(kind) ((kind) << 4 | 3 << 2)
-
-static size_t put_peer(uint8_t *to, uint32_t number, const char *name)
-{
-	struct trace_peer p = {.settings.id.kind = KPHI_ID_NATIVE};
-	uint8_t description[TRACE_ENTRY_MAX], *at = to;
-	size_t size;
-
-	snprintf(p.settings.name, sizeof(p.settings.name), "%s", name);
-	size = describe_put(description, &p);
-	*at++ = ENTRY(TRACE_PEER);
-	at = codec_put_varint(at, number);
-	at = codec_put_varint(at, size);
-	memcpy(at, description, size);
-	return (size_t)(at - to) + size;
 }
 
 static void absurd_entries(void **state)

@@ -40,6 +40,8 @@ enum quality_set {
 	QUALITY_PAUSING, /* a sender that pauses like a garbage collector */
 	QUALITY_BARE, /* real senders as they were recorded: too different to be pooled */
 	QUALITY_BFD, /* real runs, short */
+	QUALITY_OWN, /* real beats over bad paths: tools/own-traces */
+	QUALITY_OWN_TROUBLE, /* the same with senders that pause, or that others keep from running */
 	QUALITY_SETS,
 };
 
@@ -95,7 +97,7 @@ void quality_add_simulated(struct quality_paths *paths, uint32_t beats, uint64_t
 void quality_add_impaired(struct quality_paths *paths, const char *sender, const struct kphi_beat *recorded,
 			  uint32_t beats, uint64_t seed);
 
-/* What lies in ../shared; a sentence on standard error if nothing does. */
+/* What lies in ../shared, and what tools/own-traces has made; sentences on standard error if nothing does. */
 void quality_add_real(struct quality_paths *paths, uint32_t beats, uint64_t seed);
 
 struct quality_path *quality_add(struct quality_paths *paths, enum quality_set set);

@@ -224,16 +224,32 @@ static void arrive(struct judge *j, const struct detector_arrival *a)
 			quality_contenders[i].detector->arrive(state_at(j, i, k), a, quality_grid[k]);
 }
 
+/*
+ * What a reader would have taken for silence: less what the CPU of the last arrival has stalled since. If
+ * another one has taken this message, its own stall tells that there was one, but not how long it was there.
+ */
+static bool silence_before(const struct kphi_record *r, const struct kphi_beat *b, uint64_t *silence_ns)
+{
+	uint64_t stalled_ns = b->cpu == r->cpu && b->stalled_total_ns > r->stalled_copy_ns
+				      ? b->stalled_total_ns - r->stalled_copy_ns
+				      : 0;
+
+	*silence_ns = b->now_ns - r->last_ns;
+	*silence_ns -= stalled_ns < *silence_ns ? stalled_ns : *silence_ns;
+	return b->now_ns >= r->last_ns && (b->cpu == r->cpu || b->stall_end_ns <= r->last_ns);
+}
+
 static void take(struct judge *j, struct quality_outcome *o, struct kphi_beat *b)
 {
 	const uint32_t breaks = KPHI_NOTE(restart) | KPHI_NOTE(handover) | KPHI_NOTE(renegotiated);
-	uint64_t silence_ns = b->now_ns - j->record.last_ns, highest = j->record.sequence.highest;
+	uint64_t silence_ns, highest = j->record.sequence.highest;
+	bool known = silence_before(&j->record, b, &silence_ns);
 	struct detector_arrival a = {.silence_ns = silence_ns, .steps = 1};
 	struct kphi_record before = j->record;
 	enum kphi_counter outcome;
 	uint32_t notes;
 
-	if (j->open && j->intervals++ >= j->path->warm && b->now_ns >= before.last_ns)
+	if (j->open && j->intervals++ >= j->path->warm && known)
 		judge_silence(j, o, silence_ns);
 	outcome = kphi_record_take(&j->record, &j->settings, j->ring, QUALITY_WINDOW, b, &notes);
 	if (outcome != KPHI_COUNT_beat || notes & KPHI_NOTE(stamp_inverted))

@@ -13,9 +13,13 @@
 static const char *const jitter_names[QUALITY_JITTERS] = {"small", "large", "tail"};
 
 const char *const quality_set_names[QUALITY_SETS] = {
-	[QUALITY_LOSSY] = "lossy",     [QUALITY_PLANETLAB] = "planetlab",
-	[QUALITY_PAUSING] = "pausing", [QUALITY_BARE] = "bare",
+	[QUALITY_LOSSY] = "lossy",
+	[QUALITY_PLANETLAB] = "planetlab",
+	[QUALITY_PAUSING] = "pausing",
+	[QUALITY_BARE] = "bare",
 	[QUALITY_BFD] = "bfd",
+	[QUALITY_OWN] = "own",
+	[QUALITY_OWN_TROUBLE] = "own-trouble",
 };
 
 static const struct quality_loss losses[] = {

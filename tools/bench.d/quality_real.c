@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Recorded traces, where they are: send intervals of two PlanetLab hosts, and captures of BFD sessions
- * between real daemons. They are read as `kphi trace convert` reads them.
+ * between real daemons, read as `kphi trace convert` reads them; and what tools/own-traces has recorded.
  */
 #include <glob.h>
 #include <stdio.h>
@@ -14,6 +14,7 @@
 #include "trace/reader.h"
 
 #define SHARED   "../shared"
+#define OWN      "build/traces"
 #define BFD_WARM 30 /* a run has a few hundred packets */
 #define BFD_MIN  150
 
@@ -99,7 +100,48 @@ static void add_session(struct quality_paths *paths, const char *path, uint32_t 
 	trace_close(t);
 }
 
-void quality_add_real(struct quality_paths *paths, uint32_t beats, uint64_t seed)
+/* --- tools/own-traces */
+
+static void add_own(struct quality_paths *paths, const char *file, uint32_t most)
+{
+	static char why[WHY_SIZE];
+	struct trace *t = trace_open(file, why, sizeof(why));
+	struct kphi_beat *arrivals;
+	struct quality_path *p;
+	const char *name;
+	uint32_t n;
+
+	if (!t)
+		die("%s", why);
+	n = load(t, 0, most, &arrivals);
+	if (!n)
+		die("quality: %s: no arrival is in it", file);
+	name = trace_peer(t, 0)->name;
+	p = quality_add(paths, !strncmp(name, "gc", 2) || !strncmp(name, "stress", 6) ? QUALITY_OWN_TROUBLE
+										      : QUALITY_OWN);
+	snprintf(p->name, sizeof(p->name), "own: %s", name);
+	p->settings = trace_peer(t, 0)->settings;
+	p->recorded = arrivals;
+	p->beats = n;
+	trace_close(t);
+}
+
+static void add_all_own(struct quality_paths *paths, uint32_t most)
+{
+	glob_t found;
+
+	if (glob(OWN "/own-*.trace", 0, NULL, &found)) {
+		fputs("bench: quality: there are no traces of our own in " OWN
+		      ": tools/own-traces makes them\n",
+		      stderr);
+		return;
+	}
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		add_own(paths, found.gl_pathv[i], most);
+	globfree(&found);
+}
+
+static void add_shared(struct quality_paths *paths, uint32_t beats, uint64_t seed)
 {
 	glob_t found;
 
@@ -116,4 +158,10 @@ void quality_add_real(struct quality_paths *paths, uint32_t beats, uint64_t seed
 			for (uint32_t peer = 0; peer < 2; peer++)
 				add_session(paths, found.gl_pathv[i], peer);
 	globfree(&found);
+}
+
+void quality_add_real(struct quality_paths *paths, uint32_t beats, uint64_t seed)
+{
+	add_shared(paths, beats, seed);
+	add_all_own(paths, beats);
 }

@@ -16,6 +16,7 @@
 
 #include "cmd/session.h"
 #include "cmd/trace.h"
+#include "cmd/trace_tenants.h"
 #include "io/format.h"
 #include "io/parse.h"
 #include "kernel/arrivals.h"
@@ -23,111 +24,50 @@
 #include "trace/progress.h"
 #include "trace/writer.h"
 
-#define NAMES_MAX 64
 #define NS_PER_MS 1000000ULL
 #define FLUSH_NS  (1000 * NS_PER_MS)
 #define REST_MS   20 /* between two turns: many peers are not many wake-ups, and the ring holds far more */
 
 struct record_options {
-	const char *names[NAMES_MAX];
+	const char *names[TENANTS_NAMES_MAX];
 	uint64_t for_ns;
+	bool vitals;
 };
 
 const struct option_spec trace_record_specs[] = {
-	{"peer", OPT_STRING, offsetof(struct record_options, names), OPT_NO_HAS, .times = NAMES_MAX,
+	{"peer", OPT_STRING, offsetof(struct record_options, names), OPT_NO_HAS, .times = TENANTS_NAMES_MAX,
 	 .value = "NAME", .help = "only arrivals of this peer; of all unless given"},
 	{"for", OPT_DURATION, offsetof(struct record_options, for_ns), OPT_NO_HAS, .min = NS_PER_MS,
 	 .help = "end after that long"},
+	{"vitals", OPT_FLAG, offsetof(struct record_options, vitals), OPT_NO_HAS,
+	 .help = "also the load, the capacity and the cluster version that native beats tell, for which no "
+		 "replay asks: twice the size at an interval of 1s"},
 };
 const size_t trace_record_specs_count = COUNT(trace_record_specs);
-
-/* Who lives in a slot, as far as the trace knows. */
-struct tenant {
-	uint32_t generation;
-	uint32_t number; /* in the trace */
-	enum { TENANT_UNKNOWN, TENANT_WANTED, TENANT_UNWANTED } is;
-};
 
 enum ending { GOING_ON, INTERRUPTED, TIME_OVER, STORE_PURGED, FAILED };
 
 struct recording {
 	struct session session;
 	const char *path;
-	char names[NAMES_MAX][KPHI_NAME_SIZE]; /* that are wanted; none: all */
-	uint32_t names_count;
 	struct arrivals *arrivals;
+	struct tenants tenants;
 	struct trace_writer *trace;
-	struct tenant *tenants; /* by slot */
 	int signals;
 	enum ending ending;
 	int error; /* of the file, when it FAILED; 0: the sentence is in session.why */
 	uint64_t begin_ns, flush_ns, end_ns;
-	uint64_t peers, written, lost, bytes;
-	uint64_t
-		of_strangers; /* arrivals of peers that were deleted before anybody could ask who they were */
+	uint64_t now_ns; /* when this turn began */
+	uint64_t lost, bytes;
 	struct progress progress;
 };
-
-/* --- an arrival --- */
-
-static bool is_wanted(const struct recording *r, const char *name)
-{
-	for (uint32_t i = 0; i < r->names_count; i++)
-		if (!strncmp(r->names[i], name, KPHI_NAME_SIZE))
-			return true;
-	return !r->names_count;
-}
-
-/* Somebody is heard whom the trace does not know. NULL with *err 0: he is gone already. */
-static const struct tenant *meet(struct recording *r, uint32_t slot, uint32_t generation, int *err)
-{
-	struct trace_peer peer = {.rule = r->session.store.rules[slot]};
-	struct tenant *t = &r->tenants[slot];
-	struct kphi_record record;
-	int64_t number;
-
-	*err = 0;
-	if (store_read(&r->session.store, slot, &record, &peer.settings) || record.generation != generation ||
-	    record.state == KPHI_FREE)
-		return NULL;
-	*t = (struct tenant){.generation = generation, .is = TENANT_UNWANTED};
-	if (!is_wanted(r, peer.settings.name))
-		return t;
-	if (peer.settings.id.kind == KPHI_ID_NATIVE)
-		peer.rule = (struct kphi_rule){0}; /* the slot may have had one */
-	number = trace_add_peer(r->trace, &peer);
-	if (number < 0) {
-		*err = (int)number;
-		return NULL;
-	}
-	t->number = (uint32_t)number;
-	t->is = TENANT_WANTED;
-	r->peers++;
-	return t;
-}
 
 static int on_arrival(void *context, const struct kphi_arrival *a)
 {
 	struct recording *r = context;
-	const struct tenant *t;
-	int err = 0;
 
-	if (a->slot >= r->session.store.header->peers)
-		return 0;
-	t = &r->tenants[a->slot];
-	if (t->is == TENANT_UNKNOWN || t->generation != a->generation)
-		t = meet(r, a->slot, a->generation, &err);
-	if (t && t->is == TENANT_WANTED)
-		err = trace_write(r->trace, t->number, &a->beat);
-	if (err) {
-		r->error = err;
-		return err;
-	}
-	if (!t)
-		r->of_strangers++;
-	else
-		r->written += t->is == TENANT_WANTED;
-	return 0;
+	r->error = tenants_take(&r->tenants, a, r->now_ns);
+	return r->error;
 }
 
 /* --- turns --- */
@@ -135,8 +75,12 @@ static int on_arrival(void *context, const struct kphi_arrival *a)
 /* 1: there may be more. 0: not now. Negative: the recording is over. */
 static int turn(struct recording *r)
 {
-	int got = arrivals_turn(r->arrivals, &r->session.why);
-	uint64_t lost = arrivals_lost(r->arrivals) + r->of_strangers;
+	int got;
+	uint64_t lost;
+
+	r->now_ns = clock_monotonic_ns();
+	got = arrivals_turn(r->arrivals, &r->session.why);
+	lost = arrivals_lost(r->arrivals) + tenants_lost(&r->tenants);
 
 	if (got >= 0 && lost > r->lost) {
 		r->error = trace_write_lost(r->trace, lost - r->lost);
@@ -151,7 +95,9 @@ static int turn(struct recording *r)
 static bool flush(struct recording *r, uint64_t now_ns)
 {
 	r->flush_ns = now_ns + FLUSH_NS;
-	r->error = trace_flush(r->trace);
+	r->error = tenants_tidy(&r->tenants, now_ns);
+	if (!r->error)
+		r->error = trace_flush(r->trace);
 	if (r->error)
 		r->ending = FAILED;
 	else if (arrivals_are_over(r->arrivals))
@@ -181,7 +127,7 @@ static void show(struct recording *r, uint64_t now_ns)
 	format_duration(now_ns - r->begin_ns, spent);
 	progress_say(&r->progress,
 		     "%s: %" PRIu64 " arrivals of %" PRIu64 " peers in %s, %s, %" PRIu64 " lost", r->path,
-		     r->written, r->peers, spent, bytes, r->lost);
+		     r->tenants.written, r->tenants.peers, spent, bytes, r->lost);
 }
 
 static void record(struct recording *r)
@@ -219,6 +165,8 @@ static void stop(struct recording *r)
 		arrivals_stop(r->arrivals, &ignored); /* else the lease ends by itself */
 		turn(r);
 	}
+	if (r->ending != FAILED)
+		tenants_tidy(&r->tenants, UINT64_MAX);
 	r->end_ns = clock_monotonic_ns();
 	r->bytes = trace_written(r->trace);
 	err = trace_finish(r->trace);
@@ -238,14 +186,14 @@ static int refuse_to_go_on(const struct recording *r)
 	if (r->error)
 		fail("%s: the recording ended after %" PRIu64 " arrivals: %s. What is in the file can be "
 		     "shown and replayed",
-		     r->path, r->written, strerror(-r->error));
+		     r->path, r->tenants.written, strerror(-r->error));
 	else if (r->ending == FAILED)
-		fail("%s: the recording ended after %" PRIu64 " arrivals: %s", r->path, r->written,
+		fail("%s: the recording ended after %" PRIu64 " arrivals: %s", r->path, r->tenants.written,
 		     r->session.why.text);
 	else
 		fail("%s: the recording ended after %" PRIu64 " arrivals: the store was purged. They are in "
 		     "the file",
-		     r->path, r->written);
+		     r->path, r->tenants.written);
 	return KPHI_EXIT_FAILED;
 }
 
@@ -255,14 +203,14 @@ static int say(const struct kphi_cli *cli, const struct recording *r)
 
 	out_open_object(o, NULL);
 	out_string(o, "recorded", "recorded", r->path);
-	out_u64(o, "peers", "peers", r->peers);
-	out_u64(o, "arrivals", "arrivals", r->written);
+	out_u64(o, "peers", "peers", r->tenants.peers);
+	out_u64(o, "arrivals", "arrivals", r->tenants.written);
 	out_u64(o, "lost", "lost", r->lost);
 	out_duration(o, "duration_ns", "in", r->end_ns - r->begin_ns);
 	out_bytes(o, "bytes", "size", r->bytes);
-	if (r->written)
+	if (r->tenants.written)
 		out_q32(o, "bytes_per_arrival", "bytes per arrival",
-			(uint64_t)(((unsigned __int128)r->bytes << 32) / r->written));
+			(uint64_t)(((unsigned __int128)r->bytes << 32) / r->tenants.written));
 	out_string(o, "end", NULL, r->ending == TIME_OVER ? "time is over" : "interrupted");
 	out_close_object(o);
 	return command_finish(o);
@@ -275,22 +223,22 @@ static int read_names(struct recording *r, const struct args *args, const struct
 {
 	char why[WHY_SIZE];
 
-	for (uint32_t i = 0; i < NAMES_MAX && options->names[i]; i++) {
-		if (parse_name(options->names[i], r->names[i], why, sizeof(why))) {
+	for (uint32_t i = 0; i < TENANTS_NAMES_MAX && options->names[i]; i++) {
+		if (parse_name(options->names[i], r->tenants.names[i], why, sizeof(why))) {
 			fail("%s: peer: %s", args->where, why);
 			return KPHI_EXIT_USAGE;
 		}
-		r->names_count++;
+		r->tenants.names_count++;
 	}
 	return 0;
 }
 
 static int find_names(const struct recording *r)
 {
-	for (uint32_t i = 0; i < r->names_count; i++) {
-		if (store_find(&r->session.store, r->names[i]) >= 0)
+	for (uint32_t i = 0; i < r->tenants.names_count; i++) {
+		if (store_find(&r->session.store, r->tenants.names[i]) >= 0)
 			continue;
-		fail("%s: there is no peer of that name. `kphi peer show` lists them", r->names[i]);
+		fail("%s: there is no peer of that name. `kphi peer show` lists them", r->tenants.names[i]);
 		return KPHI_EXIT_FAILED;
 	}
 	return 0;
@@ -309,14 +257,13 @@ static int catch_signals(struct recording *r)
 		sigaddset(&signals, SIGHUP);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	r->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	r->tenants = calloc(r->session.store.header->peers, sizeof(*r->tenants));
-	if (r->signals >= 0 && r->tenants)
+	if (r->signals >= 0)
 		return 0;
 	fail("%s: cannot record: %s", r->path, strerror(errno));
 	return KPHI_EXIT_FAILED;
 }
 
-/* The lease first: once the file is there, arrivals are recorded. */
+/* The lease first, then what is there already: once there is something in the file, it records. */
 static int begin(struct recording *r, const struct record_options *options)
 {
 	struct trace_start start = {.window = r->session.store.header->window};
@@ -335,10 +282,17 @@ static int begin(struct recording *r, const struct record_options *options)
 			    ? r->begin_ns + options->for_ns
 			    : UINT64_MAX;
 	r->trace = trace_create(r->path, &start, reason, sizeof(reason));
-	if (r->trace)
-		return 0;
-	fail("%s", reason);
-	return KPHI_EXIT_FAILED;
+	if (!r->trace) {
+		fail("%s", reason);
+		return KPHI_EXIT_FAILED;
+	}
+	r->tenants.store = &r->session.store;
+	r->tenants.trace = r->trace;
+	r->tenants.vitals = options->vitals;
+	r->error = tenants_begin(&r->tenants);
+	if (!r->error)
+		r->error = trace_flush(r->trace);
+	return r->error ? refuse_to_go_on(r) : 0;
 }
 
 static int run(const struct kphi_cli *cli, struct recording *r, const struct record_options *options)
@@ -380,7 +334,7 @@ int trace_record(struct kphi_cli *cli, struct args *args)
 	trace_abandon(r.trace);
 	if (r.signals >= 0)
 		close(r.signals);
-	free(r.tenants);
+	tenants_end(&r.tenants);
 	session_end(&r.session);
 	return exit;
 }

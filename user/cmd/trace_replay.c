@@ -173,7 +173,7 @@ static int say_peer(struct out *o, const struct replay *r, const struct replay_p
 	return err;
 }
 
-/* What the record came to, for programs: the same as live if the recording began with an empty one. */
+/* What the record came to, for programs: the same as live. */
 static void say_record(struct out *o, const struct kphi_peer *settings, const struct kphi_record *r)
 {
 	out_open_row(o);
@@ -200,7 +200,7 @@ static void say_records(struct out *o, const struct replay *r)
 {
 	out_open_table(o, "records");
 	for (uint32_t i = 0; i < replay_peers(r); i++)
-		if (replay_heard(r, i))
+		if (replay_known(r, i))
 			say_record(o, replay_settings(r, i), replay_record(r, i));
 	out_close_table(o);
 }

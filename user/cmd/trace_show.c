@@ -163,7 +163,7 @@ static int say_summary(struct kphi_cli *cli, const char *path, const struct trac
 
 	out_open_object(o, NULL);
 	out_string(o, "trace", "trace", path);
-	out_u64(o, "version", NULL, TRACE_VERSION);
+	out_u64(o, "version", NULL, trace_version(t));
 	out_string(o, "begun", "begun", date(trace_start(t)->wall_ns, text));
 	out_u64(o, "begun_wall_ns", NULL, trace_start(t)->wall_ns);
 	out_u64(o, "begun_ns", NULL, trace_start(t)->monotonic_ns);

@@ -25,9 +25,16 @@ static int next(void *context, uint32_t *peer, struct kphi_beat *beat)
 	int got;
 
 	do {
-		got = trace_next(s->trace, peer, beat);
+		got = trace_next_of_all(s->trace, peer, beat);
 	} while (got > 0 && s->peer && strcmp(trace_peer(s->trace, *peer)->name, s->peer));
 	return got;
+}
+
+static struct replay_state state(void *context)
+{
+	const struct trace *t = ((struct trace_stream *)context)->trace;
+
+	return (struct replay_state){&trace_state(t)->record, trace_state(t)->ring, trace_start(t)->window};
 }
 
 static const struct kphi_peer *settings(void *context, uint32_t peer)
@@ -42,7 +49,8 @@ static uint64_t lost(void *context)
 
 struct replay_source trace_stream_source(struct trace_stream *s)
 {
-	return (struct replay_source){next, settings, lost, s};
+	return (struct replay_source){
+		.next = next, .state = state, .settings = settings, .lost = lost, .context = s};
 }
 
 void trace_stream_progress(struct trace_stream *s)

@@ -14,7 +14,7 @@
 #include "kernel/clock.h"
 #include "kernel/control.h"
 
-#define LEASE_NS 3000000000ULL
+#define LEASE_NS 10000000000ULL /* a host that was stopped for less has lost nothing that fits the ring */
 #define RENEW_NS 1000000000ULL
 
 /*
@@ -23,7 +23,7 @@
  */
 #define ENTRY (BPF_RINGBUF_HDR_SZ + sizeof(struct kphi_arrival))
 #define TURN  ((KPHI_ARRIVALS_BYTES - 1) / ENTRY)
-KPHI_ASSERT_SIZE(struct kphi_arrival, 104); /* a multiple of eight, as entries of the ring are */
+KPHI_ASSERT_SIZE(struct kphi_arrival, 120); /* a multiple of eight, as entries of the ring are */
 
 struct arrivals {
 	const struct store *store;
@@ -89,12 +89,13 @@ static int lease(struct arrivals *a, uint64_t now_ns, struct why *w)
 /* libbpf has handed this one on even if the answer ends the turn. */
 static int on_arrival(void *context, void *data, size_t size)
 {
+	const struct kphi_arrival *arrival = data;
 	struct arrivals *a = context;
 
-	if (size < sizeof(struct kphi_arrival))
+	if (size < sizeof(*arrival))
 		return 0;
-	a->received++;
-	a->said = a->taker(a->context, data);
+	a->received += arrival->version && arrival->what == KPHI_ARRIVAL_MESSAGE;
+	a->said = a->taker(a->context, arrival);
 	return a->said || !--a->left ? -ECANCELED : 0;
 }
 

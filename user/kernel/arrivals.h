@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Arrivals as the packet path takes them, for one recorder at a time. The kernel writes them into a ring
- * buffer for as long as a lease runs that the recorder renews; when he is gone, it ends by itself.
+ * Arrivals as the packet path takes them, and what else changes a record, for one recorder at a time. The
+ * kernel writes them into a ring buffer for as long as a lease runs that the recorder renews; when he is
+ * gone, it ends by itself.
  */
 #ifndef KPHI_KERNEL_ARRIVALS_H
 #define KPHI_KERNEL_ARRIVALS_H

@@ -53,6 +53,10 @@ int store_read(const struct store *s, uint32_t slot, struct kphi_record *record,
  * for W). */
 int store_read_ring(const struct store *s, uint32_t slot, struct kphi_record *record, uint64_t *ring);
 
+/* Record, settings and ring as they are: KPHI_RING_SIZE(W) entries, those that do not count included. */
+int store_read_whole(const struct store *s, uint32_t slot, struct kphi_record *record, struct kphi_peer *peer,
+		     uint64_t *ring);
+
 /*
  * The daemon's verdict on the slot, if there is one and it is still valid. Whether it is about the present
  * life is told by its generation and epoch.

@@ -52,6 +52,26 @@ int store_read(const struct store *s, uint32_t slot, struct kphi_record *record,
 	return -EBUSY;
 }
 
+int store_read_whole(const struct store *s, uint32_t slot, struct kphi_record *record, struct kphi_peer *peer,
+		     uint64_t *ring)
+{
+	const struct kphi_record *r = &s->records[slot];
+	size_t entries = KPHI_RING_SIZE(s->header->window);
+	uint64_t version;
+
+	for (int i = 0; i < TRIES; i++) {
+		if (!begin(&r->version, &version))
+			continue;
+		copy_words(record, r, sizeof(*r));
+		copy_words(peer, &s->peers[slot], sizeof(*peer));
+		if (record->state != KPHI_FREE)
+			copy_words(ring, &s->windows[slot * entries], entries * sizeof(*ring));
+		if (unchanged(&r->version, version))
+			return 0;
+	}
+	return -EBUSY;
+}
+
 int store_read_ring(const struct store *s, uint32_t slot, struct kphi_record *record, uint64_t *ring)
 {
 	const struct kphi_record *r = &s->records[slot];

@@ -230,28 +230,100 @@ static void take(struct replay *r, struct replay_peer *p, struct kphi_beat *b, u
 	go_on(r, p, &a, notes, close);
 }
 
+/* --- a record as a whole --- */
+
+/* Entry i of the window in the order of age, the oldest first. */
+static uint64_t entry_of(const struct replay_state *s, uint32_t i)
+{
+	const struct kphi_window *w = &s->record->window;
+	uint32_t oldest = w->n == s->window && w->next < s->window ? w->next : 0;
+
+	return s->ring[(oldest + i) % s->window];
+}
+
+/* The ring is filled again, if windows are of another length here than where it was recorded. */
+static void refill(struct replay_peer *p, const struct replay_state *s, uint32_t window)
+{
+	const struct kphi_window *w = &s->record->window;
+
+	p->record = *s->record;
+	if (window == s->window) {
+		memcpy(p->ring, s->ring, w->n * sizeof(*p->ring));
+	} else {
+		kphi_window_empty(&p->record.window);
+		for (uint32_t i = 0; i < w->n; i++)
+			kphi_window_add(&p->record.window, p->ring, window, entry_of(s, i));
+		p->record.window.capped_run = w->capped_run;
+	}
+	memcpy(p->ring + window, s->ring + s->window, w->capped_run * sizeof(*p->ring));
+}
+
+/* The yardsticks have learned what the window tells, so that they know as much as the models do. */
+static void teach(const struct replay *r, struct replay_peer *p, const struct replay_state *s)
+{
+	replay_states_begin(r, p);
+	for (uint32_t i = 0; i < s->record->window.n; i++) {
+		uint64_t entry = entry_of(s, i), steps = entry >> KPHI_RING_STEPS_SHIFT;
+		const struct detector_arrival a = {entry & KPHI_RING_NS, steps ? steps : 1,
+						   p->record.window.interval_ns};
+
+		replay_states_arrive(r, p, &a);
+	}
+}
+
+static void restore(struct replay *r, struct replay_peer *p, const struct replay_state *s, uint64_t lost)
+{
+	forget_mistakes(r, p);
+	refill(p, s, r->plan->window);
+	p->lost = lost;
+	p->open = p->record.state == KPHI_UP && p->record.window.interval_ns;
+	if (p->open && r->plan->yardsticks)
+		teach(r, p, s);
+}
+
+/* --- the stream --- */
+
+/* NULL, with *err. */
+static struct replay_peer *peer_of(struct replay *r, const struct replay_source *source, uint32_t number,
+				   int *err)
+{
+	struct replay_peer *p = number < r->peers ? r->peer[number] : NULL;
+	const struct kphi_peer *settings;
+
+	if (p)
+		return p;
+	settings = source->settings(source->context, number);
+	p = settings ? replay_peer_new(r, number, settings) : NULL;
+	*err = settings ? -ENOMEM : -EINVAL;
+	return p;
+}
+
 int replay_run(struct replay *r, const struct replay_source *source, uint64_t most)
 {
 	struct kphi_beat beat;
+	struct replay_state state;
 	uint32_t number;
-	int got = 1;
+	int got = 1, err;
 
 	for (uint64_t i = 0; i < most; i++) {
 		struct replay_peer *p;
+		uint64_t lost;
 
 		got = source->next(source->context, &number, &beat);
 		if (got <= 0)
 			return got;
-		p = number < r->peers ? r->peer[number] : NULL;
-		if (!p) {
-			const struct kphi_peer *settings = source->settings(source->context, number);
-
-			p = settings ? replay_peer_new(r, number, settings) : NULL;
-			if (!p)
-				return settings ? -ENOMEM : -EINVAL;
+		p = peer_of(r, source, number, &err);
+		if (!p)
+			return err;
+		lost = source->lost ? source->lost(source->context) : 0;
+		if (got == 1) {
+			take(r, p, &beat, lost);
+			p->heard = true;
+			r->arrivals++;
+		} else {
+			state = source->state(source->context);
+			restore(r, p, &state, lost);
 		}
-		take(r, p, &beat, source->lost ? source->lost(source->context) : 0);
-		r->arrivals++;
 	}
 	return 1;
 }

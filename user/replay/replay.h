@@ -77,9 +77,19 @@ void replay_tune(struct kphi_peer *peer, const struct replay_tuning *tuning, con
 /* The group that a contender belongs to. */
 const struct replay_group *replay_plan_group(const struct replay_plan *plan, uint32_t contender);
 
-/* Where arrivals come from. Peers are numbered from 0; `settings` and `lost` are asked during next() only. */
+/* A peer's record as a whole, as a recorder found it. */
+struct replay_state {
+	const struct kphi_record *record;
+	const uint64_t *ring; /* of KPHI_RING_SIZE(window) entries */
+	uint32_t window;
+};
+
+/* Where arrivals come from. Peers are numbered from 0; all but next() is asked about what next() has said
+ * last. */
 struct replay_source {
-	int (*next)(void *context, uint32_t *peer, struct kphi_beat *beat); /* 1; 0: the end; or -errno */
+	/* 1: an arrival; 2: a peer's record is something else from here on; 0: the end; or -errno */
+	int (*next)(void *context, uint32_t *peer, struct kphi_beat *beat);
+	struct replay_state (*state)(void *context); /* NULL: next() never says 2 */
 	const struct kphi_peer *(*settings)(void *context, uint32_t peer); /* of one that next() has named */
 	uint64_t (*lost)(void *context); /* arrivals missing from the stream so far; NULL: none ever */
 	void *context;
@@ -99,9 +109,10 @@ int replay_run(struct replay *r, const struct replay_source *source, uint64_t mo
 
 uint64_t replay_arrivals(const struct replay *r); /* messages taken, whatever they counted as */
 
-/* Peers are 0 .. replay_peers() - 1; not all of them need have been heard. */
+/* Peers are 0 .. replay_peers() - 1; of those that were not heard there may be a record all the same. */
 uint32_t replay_peers(const struct replay *r);
 bool replay_heard(const struct replay *r, uint32_t peer);
+bool replay_known(const struct replay *r, uint32_t peer); /* what is below can be asked */
 const struct kphi_peer *replay_settings(const struct replay *r, uint32_t peer);
 const struct kphi_record *replay_record(const struct replay *r, uint32_t peer);
 const uint64_t *replay_ring(const struct replay *r, uint32_t peer);

@@ -9,6 +9,7 @@
 struct replay_peer {
 	uint32_t number;
 	struct kphi_peer settings, judged; /* its own; and with the model and the tuning of who judges */
+	bool heard; /* there was an arrival */
 	bool open; /* the present silence is judged */
 	bool mistaken; /* a contender may still be in a mistake */
 	struct kphi_record record;
@@ -24,7 +25,7 @@ struct replay_peer {
 struct replay {
 	const struct replay_plan *plan;
 	uint32_t peers;
-	struct replay_peer **peer; /* NULL: not heard */
+	struct replay_peer **peer; /* NULL: neither heard nor told of */
 	uint64_t arrivals;
 	uint64_t *stalled; /* by CPU: the latest stalled_total_ns it showed */
 	uint32_t *reach; /* by group: how many of its contenders the present silence concerns */

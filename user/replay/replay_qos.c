@@ -17,6 +17,11 @@ uint32_t replay_peers(const struct replay *r)
 
 bool replay_heard(const struct replay *r, uint32_t peer)
 {
+	return replay_known(r, peer) && r->peer[peer]->heard;
+}
+
+bool replay_known(const struct replay *r, uint32_t peer)
+{
 	return peer < r->peers && r->peer[peer];
 }
 

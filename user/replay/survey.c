@@ -128,7 +128,7 @@ static int next(void *context, uint32_t *peer, struct kphi_beat *beat)
 	struct survey *s = context;
 	int got = s->source->next(s->source->context, peer, beat);
 
-	if (got > 0)
+	if (got == 1)
 		take_arrival(s, beat);
 	return s->no_memory ? -ENOMEM : got;
 }
@@ -138,6 +138,13 @@ static const struct kphi_peer *settings(void *context, uint32_t peer)
 	const struct survey *s = context;
 
 	return s->source->settings(s->source->context, peer);
+}
+
+static struct replay_state state(void *context)
+{
+	const struct survey *s = context;
+
+	return s->source->state(s->source->context);
 }
 
 static uint64_t lost(void *context)
@@ -188,7 +195,8 @@ static void conclude(struct survey *s)
 
 int survey_run(struct survey *s, const struct replay_source *source, uint64_t most)
 {
-	const struct replay_source watched = {next, settings, lost, s};
+	const struct replay_source watched = {
+		.next = next, .state = state, .settings = settings, .lost = lost, .context = s};
 	int got;
 
 	s->source = source;

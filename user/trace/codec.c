@@ -14,12 +14,12 @@
 
 /* --- numbers --- */
 
-static uint64_t zigzag(uint64_t difference)
+uint64_t codec_zigzag(uint64_t difference)
 {
 	return difference << 1 ^ -(difference >> 63);
 }
 
-static uint64_t unzigzag(uint64_t value)
+uint64_t codec_unzigzag(uint64_t value)
 {
 	return value >> 1 ^ -(value & 1);
 }
@@ -59,7 +59,7 @@ static bool get_varint32(const uint8_t **at, uint32_t *value)
 
 static uint8_t *put_zigzag(uint8_t *to, uint64_t value, uint64_t expected)
 {
-	return codec_put_varint(to, zigzag(value - expected));
+	return codec_put_varint(to, codec_zigzag(value - expected));
 }
 
 static bool get_zigzag(const uint8_t **at, uint64_t *value)
@@ -68,7 +68,7 @@ static bool get_zigzag(const uint8_t **at, uint64_t *value)
 
 	if (!codec_get_varint(at, &z))
 		return false;
-	*value += unzigzag(z);
+	*value += codec_unzigzag(z);
 	return true;
 }
 
@@ -217,7 +217,7 @@ static inline void has_arrived(struct codec *c, struct codec_peer *p, uint32_t p
 
 /* --- what a message says, in two words --- */
 
-static void says(const struct kphi_beat *b, uint64_t word[2])
+void codec_says(const struct kphi_beat *b, uint64_t word[2])
 {
 	if (b->decoder == KPHI_DECODER_BFD) {
 		word[0] = (uint64_t)b->bfd.desired_tx_us << 32 | b->bfd.discriminator;
@@ -232,7 +232,7 @@ static void says(const struct kphi_beat *b, uint64_t word[2])
 	}
 }
 
-static void set_says(struct kphi_beat *b, const uint64_t word[2])
+void codec_set_says(struct kphi_beat *b, const uint64_t word[2])
 {
 	if (b->decoder == KPHI_DECODER_BFD) {
 		b->bfd.discriminator = (uint32_t)word[0];
@@ -299,9 +299,9 @@ static uint8_t *put_says(uint8_t *to, unsigned int bits, const struct kphi_beat 
 {
 	uint64_t word[2], old[2] = {0, 0};
 
-	says(b, word);
+	codec_says(b, word);
 	if (!(bits & TRACE_AFRESH))
-		says(was, old);
+		codec_says(was, old);
 	if (bits & TRACE_SAYS_FIRST)
 		to = codec_put_varint(to, word[0] ^ old[0]);
 	if (bits & TRACE_SAYS_SECOND)
@@ -357,7 +357,7 @@ size_t codec_put_arrival(struct codec *c, uint8_t *to, uint32_t peer, const stru
 	struct codec_stalls *stalls = stalls_of(c, b->cpu);
 	bool afresh = is_afresh(b, &p->beat);
 	unsigned int bits = changes(b, afresh ? &nothing : &p->beat, stalls) | (afresh ? TRACE_AFRESH : 0);
-	uint64_t expected_ns = expected_time(c, p), time = zigzag(b->now_ns - expected_ns);
+	uint64_t expected_ns = expected_time(c, p), time = codec_zigzag(b->now_ns - expected_ns);
 	uint32_t expected = expected_peer(c);
 	unsigned int head = (peer != expected ? HEAD_PEER : 0) | (bits ? HEAD_CHANGE : 0), width;
 	uint8_t *at = to + 1;
@@ -395,13 +395,13 @@ static bool get_says(const uint8_t **at, unsigned int bits, struct kphi_beat *b)
 	uint64_t word[2] = {0, 0}, first = 0, second = 0;
 
 	if (!(bits & TRACE_AFRESH))
-		says(b, word);
+		codec_says(b, word);
 	if ((bits & TRACE_SAYS_FIRST && !codec_get_varint(at, &first)) ||
 	    (bits & TRACE_SAYS_SECOND && !codec_get_varint(at, &second)))
 		return false;
 	word[0] ^= first;
 	word[1] ^= second;
-	set_says(b, word);
+	codec_set_says(b, word);
 	return true;
 }
 
@@ -456,7 +456,7 @@ static int get_arrival(struct codec *c, const uint8_t **at, unsigned int head, u
 	if (head & HEAD_PEER)
 		move_ring(c, expected, who);
 	expected_ns = expected_time(c, p);
-	now_ns = expected_ns + unzigzag(time);
+	now_ns = expected_ns + codec_unzigzag(time);
 	if (p->heard)
 		learn_interval(p, now_ns, expected_ns);
 	p->beat.sequence = expected_sequence(&p->beat);
@@ -480,7 +480,7 @@ int codec_get(struct codec *c, const uint8_t **at, uint32_t *peer, struct kphi_b
 
 	if ((head >> 2 & 3) != WIDTH_WHOLE || head >> 4 == TRACE_ARRIVAL)
 		return get_arrival(c, at, head, peer, b);
-	if (head & (HEAD_PEER | HEAD_CHANGE) || head >> 4 > TRACE_END)
+	if (head & (HEAD_PEER | HEAD_CHANGE) || head >> 4 > TRACE_STATE)
 		return -EBADMSG;
 	return (int)(head >> 4);
 }

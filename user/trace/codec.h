@@ -62,10 +62,40 @@ uint8_t *codec_put_varint(uint8_t *to, uint64_t value);
 /* False if it has more than 64 bits. At most ten bytes are read. */
 bool codec_get_varint(const uint8_t **at, uint64_t *value);
 
+uint64_t codec_zigzag(uint64_t difference);
+uint64_t codec_unzigzag(uint64_t value);
+
+/* A field of a struct of this host's order: where it is and how wide, 1 to 8 bytes. */
+struct codec_field {
+	uint16_t offset, size;
+};
+
+uint64_t codec_field(const void *structure, const struct codec_field *f);
+
+/* False if the field has no room for it. */
+bool codec_set_field(void *structure, const struct codec_field *f, uint64_t value);
+
+/* What a message says, in two words; which fields those are depends on who says it. */
+void codec_says(const struct kphi_beat *b, uint64_t word[2]);
+void codec_set_says(struct kphi_beat *b, const uint64_t word[2]);
+
 /* A description: at most TRACE_ENTRY_MAX - 16 bytes. Returns its length. */
 size_t describe_put(uint8_t *to, const struct trace_peer *peer);
 
 /* Back from exactly `size` bytes; what a later version has appended is ignored. 0 or -EBADMSG. */
 int describe_get(const uint8_t *from, size_t size, struct trace_peer *peer);
+
+#define STATE_MAX (512 + (KPHI_WINDOW_MAX + KPHI_RETUNE_RUN) * 13UL) /* bytes of any state */
+
+/* A record: `ring` has KPHI_RING_SIZE(window) entries, of which those that count are written. Returns the
+ * length.
+ */
+size_t state_put(uint8_t *to, const struct trace_peer *peer, const struct kphi_record *record,
+		 const uint64_t *ring, uint32_t window);
+
+/* Back from exactly `size` bytes: version and generation are 0. What of the ring does not count is left as it
+ * is. 0 or -EBADMSG. */
+int state_get(const uint8_t *from, size_t size, const struct trace_peer *peer, struct kphi_record *record,
+	      uint64_t *ring, uint32_t window);
 
 #endif

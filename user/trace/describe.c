@@ -16,11 +16,6 @@
 
 #include "trace/codec.h"
 
-/* A field of the structs: where it is and how wide. */
-struct field {
-	uint16_t offset, size;
-};
-
 #define SIZE_OF(member) sizeof(((struct trace_peer *)0)->member)
 #define FIELD(member)                                                                                        \
 	{                                                                                                    \
@@ -28,13 +23,13 @@ struct field {
 	}
 #define MATCH(member) FIELD(member.value), FIELD(member.mask), FIELD(member.offset), FIELD(member.width)
 
-static const struct field texts[] = {
+static const struct codec_field texts[] = {
 	FIELD(settings.name),
 	FIELD(settings.host),
 	FIELD(settings.mute_reason),
 };
 
-static const struct field numbers[] = {
+static const struct codec_field numbers[] = {
 	FIELD(settings.id.kind),     FIELD(settings.id.protocol),
 	FIELD(settings.id.port),     FIELD(settings.id.device),
 	FIELD(settings.id.shape),    FIELD(settings.id.match[0]),
@@ -53,11 +48,11 @@ static const struct field numbers[] = {
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-static const struct field address = FIELD(settings.id.bytes), device = FIELD(rule.device);
+static const struct codec_field address = FIELD(settings.id.bytes), device = FIELD(rule.device);
 
-static uint64_t number_of(const struct trace_peer *p, const struct field *f)
+uint64_t codec_field(const void *structure, const struct codec_field *f)
 {
-	const char *at = (const char *)p + f->offset;
+	const char *at = (const char *)structure + f->offset;
 	uint64_t value = 0;
 	uint32_t word;
 	uint16_t half;
@@ -77,10 +72,9 @@ static uint64_t number_of(const struct trace_peer *p, const struct field *f)
 	}
 }
 
-/* False if the field has no room for it. */
-static bool set_number(struct trace_peer *p, const struct field *f, uint64_t value)
+bool codec_set_field(void *structure, const struct codec_field *f, uint64_t value)
 {
-	char *at = (char *)p + f->offset;
+	char *at = (char *)structure + f->offset;
 	uint32_t word = (uint32_t)value;
 	uint16_t half = (uint16_t)value;
 
@@ -102,7 +96,7 @@ static bool set_number(struct trace_peer *p, const struct field *f, uint64_t val
 	return true;
 }
 
-static uint8_t *put_text(uint8_t *to, const struct trace_peer *p, const struct field *f)
+static uint8_t *put_text(uint8_t *to, const struct trace_peer *p, const struct codec_field *f)
 {
 	const char *text = (const char *)p + f->offset;
 	size_t length = strnlen(text, f->size);
@@ -121,13 +115,14 @@ size_t describe_put(uint8_t *to, const struct trace_peer *p)
 	memcpy(at, p->settings.id.bytes, address.size);
 	at += address.size;
 	for (size_t i = 0; i < LENGTH(numbers); i++)
-		at = codec_put_varint(at, number_of(p, &numbers[i]));
+		at = codec_put_varint(at, codec_field(p, &numbers[i]));
 	at = put_text(at, p, &device);
 	return (size_t)(at - to);
 }
 
 /* Leaves a terminating zero. */
-static bool get_text(const uint8_t **at, const uint8_t *end, struct trace_peer *p, const struct field *f)
+static bool get_text(const uint8_t **at, const uint8_t *end, struct trace_peer *p,
+		     const struct codec_field *f)
 {
 	uint64_t length;
 
@@ -150,7 +145,7 @@ static bool get_fields(const uint8_t *at, const uint8_t *end, struct trace_peer 
 	memcpy(p->settings.id.bytes, at, address.size);
 	at += address.size;
 	for (size_t i = 0; i < LENGTH(numbers); i++)
-		if (at >= end || !codec_get_varint(&at, &value) || !set_number(p, &numbers[i], value))
+		if (at >= end || !codec_get_varint(&at, &value) || !codec_set_field(p, &numbers[i], value))
 			return false;
 	return get_text(&at, end, p, &device);
 }

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "trace/reader.h"
 #include "trace/writer.h"
 
 #define NOT_WANTED UINT32_MAX
@@ -74,6 +73,13 @@ int flow_lost(struct flow *f, uint64_t n)
 	return n && f->kind->lost ? f->kind->lost(f, n) : 0;
 }
 
+int flow_state(struct flow *f, uint32_t number, const struct trace_state *state)
+{
+	if (f->numbers[number] == NOT_WANTED || !f->kind->state)
+		return 0;
+	return f->kind->state(f, f->numbers[number], state);
+}
+
 /* --- our own traces as a source --- */
 
 #define STRIDE 65536 /* arrivals between two looks at the clock */
@@ -96,12 +102,13 @@ static int pass_all(struct flow *f, struct trace *t)
 	uint32_t peer;
 	int got, err = flow_begin(f, trace_start(t));
 
-	for (uint64_t n = 1; !err && (got = trace_next(t, &peer, &beat)) != 0; n++) {
+	for (uint64_t n = 1; !err && (got = trace_next_of_all(t, &peer, &beat)) != 0; n++) {
 		if (got < 0)
 			return refuse(got, f->why, sizeof(f->why), "%s", trace_why(t));
 		if (f->peers < trace_peers(t) || f->lost != trace_lost(t))
 			err = pass_on(f, t);
-		err = err ? err : flow_arrival(f, peer, &beat);
+		if (!err)
+			err = got == 1 ? flow_arrival(f, peer, &beat) : flow_state(f, peer, trace_state(t));
 		if (n % STRIDE == 0)
 			progress_at(&f->progress, trace_taken(t));
 	}

@@ -13,6 +13,7 @@
 #include "rule/words.h"
 #include "trace/format.h"
 #include "trace/progress.h"
+#include "trace/reader.h"
 
 enum trace_format {
 	FORMAT_TRACE, /* format.h */
@@ -35,6 +36,7 @@ struct sink_kind {
 	int (*peer)(struct flow *f, uint32_t number, const struct trace_peer *peer); /* 0, 1, 2, ... */
 	int (*arrival)(struct flow *f, uint32_t number, const struct kphi_beat *beat);
 	int (*lost)(struct flow *f, uint64_t n); /* may be NULL */
+	int (*state)(struct flow *f, uint32_t number, const struct trace_state *state); /* may be NULL */
 	int (*end)(struct flow *f); /* writes what is left; the file is closed by free() */
 	void (*free)(struct flow *f);
 };
@@ -92,6 +94,7 @@ int flow_begin(struct flow *f, const struct trace_start *start);
 int64_t flow_peer(struct flow *f, const struct trace_peer *peer); /* its number: 0, 1, 2, ... */
 int flow_arrival(struct flow *f, uint32_t number, const struct kphi_beat *beat);
 int flow_lost(struct flow *f, uint64_t n);
+int flow_state(struct flow *f, uint32_t number, const struct trace_state *state);
 
 /* Fills f->why with "NAME: ..." and returns err. */
 int flow_wrong(struct flow *f, int err, const char *name, const char *format, ...)

@@ -9,7 +9,8 @@
  *            tail: readers drop it, and say so.
  *   key      a block with TRACE_KEY begins from nothing: it and the blocks behind it describe all peers again
  *            and predict from no arrival before it. Other blocks go on from the one before them.
- *   entry    an arrival; a peer's description; arrivals that the recorder lost; the end of the recording.
+ *   entry    an arrival; a peer's description; its record as a whole, at the beginning and when it was reset;
+ *            arrivals that the recorder lost; the end of the recording.
  *
  * An entry's first byte:
  *
@@ -42,7 +43,7 @@
 #include <kphi/record.h>
 
 #define TRACE_MAGIC       "\x89KPHIT\r\n" /* 8 bytes: no text file begins so, and none that was sent as text */
-#define TRACE_VERSION     1
+#define TRACE_VERSION     2 /* 1 had no TRACE_STATE, and is read all the same */
 #define TRACE_BLOCK_MAGIC 0x4b4c424bU /* "KBLK" */
 #define TRACE_BLOCK_MAX   (128U << 10) /* bytes of entries; writers end a block long before */
 #define TRACE_ENTRY_MAX   1024 /* no entry is longer */
@@ -83,6 +84,9 @@ enum trace_entry {
 			   description for ever */
 	TRACE_LOST = 2, /* varint: arrivals that the recorder lost since the last such entry */
 	TRACE_END = 3, /* the recording was ended: a file without one was cut off */
+	TRACE_STATE = 4, /* a part of what the peer's record was at this place: state.c. Varint number, varint
+			    bytes in the parts behind this one, varint size, then the bytes. Parts follow each
+			    other */
 };
 
 enum trace_change {

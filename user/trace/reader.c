@@ -37,6 +37,14 @@ struct trace {
 	struct codec codec;
 	struct roster peers;
 	struct trace_start start;
+	uint16_t version;
+	struct {
+		uint32_t peer;
+		size_t have, left; /* bytes; left of one that is not whole yet */
+		uint8_t *bytes; /* STATE_MAX, once there was one; the ring, too */
+		uint64_t *ring;
+		struct trace_state whole;
+	} state;
 	const char *name;
 	char why[WHY_SIZE];
 };
@@ -102,9 +110,10 @@ static int get_head(struct trace *t)
 			     have ? "" : ", and this is empty");
 	if ((size_t)have < sizeof(head))
 		return wrong(t, -EBADMSG, "it was cut off within the %zu bytes of its head", sizeof(head));
-	if (le16toh(head.version) != TRACE_VERSION)
-		return wrong(t, -EBADMSG, "it is of version %u, and this kphi knows version %u",
-			     le16toh(head.version), TRACE_VERSION);
+	t->version = le16toh(head.version);
+	if (t->version < 1 || t->version > TRACE_VERSION)
+		return wrong(t, -EBADMSG, "it is of version %u, and this kphi knows those up to %u",
+			     t->version, TRACE_VERSION);
 	size = le16toh(head.size);
 	if (crc32(0, t->begin, offsetof(struct trace_head, crc)) != le32toh(head.crc) || size < sizeof(head))
 		return wrong(t, -EBADMSG, "its head is damaged: its checksum is another");
@@ -239,7 +248,7 @@ static int judge_damage(struct trace *t)
 /* Sets t->at to the entries of the next block: 1, 0 at the end, or what is wrong. */
 static int next_block(struct trace *t)
 {
-	struct trace_block head;
+	struct trace_block head = {.magic = 0};
 	int got;
 
 	if (need(t, 1) == 0) {
@@ -300,7 +309,56 @@ static int get_peer(struct trace *t)
 	return 0;
 }
 
-/* What is no arrival. 0 or -errno. */
+static int make_state(struct trace *t)
+{
+	size_t ring = KPHI_RING_SIZE(t->start.window) * sizeof(uint64_t);
+
+	if (t->start.window < KPHI_WINDOW_MIN || t->start.window > KPHI_WINDOW_MAX)
+		return -EBADMSG;
+	if (!t->state.bytes)
+		t->state.bytes = malloc(STATE_MAX);
+	if (!t->state.ring)
+		t->state.ring = malloc(ring);
+	if (!t->state.bytes || !t->state.ring)
+		return -ENOMEM;
+	memset(t->state.ring, 0, ring);
+	return 0;
+}
+
+/* A part of a state: 1 if it is the last one, and then the state is there; 0 or -errno. */
+static int get_state(struct trace *t, uint32_t *peer)
+{
+	uint64_t number, left, size;
+	int err = make_state(t);
+
+	if (err)
+		return err;
+	if (!codec_get_varint(&t->at, &number) || !codec_get_varint(&t->at, &left) ||
+	    !codec_get_varint(&t->at, &size) || t->at > t->block_end || !size ||
+	    size > (size_t)(t->block_end - t->at) || number >= t->codec.count || left > STATE_MAX)
+		return -EBADMSG;
+	if (!t->state.left) {
+		t->state.have = 0;
+		t->state.peer = (uint32_t)number;
+		t->state.left = size + left;
+	}
+	if (number != t->state.peer || size + left != t->state.left ||
+	    t->state.have + size + left > STATE_MAX)
+		return -EBADMSG;
+	memcpy(t->state.bytes + t->state.have, t->at, size);
+	t->at += size;
+	t->state.have += size;
+	t->state.left = left;
+	if (left)
+		return 0;
+	*peer = t->state.peer;
+	t->state.whole.ring = t->state.ring;
+	err = state_get(t->state.bytes, t->state.have, roster_peer(&t->peers, *peer), &t->state.whole.record,
+			t->state.ring, t->start.window);
+	return err ? err : 1;
+}
+
+/* What is neither an arrival nor a state. 0 or -errno. */
 static int get_other(struct trace *t, int entry)
 {
 	uint64_t lost;
@@ -316,27 +374,42 @@ static int get_other(struct trace *t, int entry)
 	return 0;
 }
 
-/* Entries up to the next arrival, or to the block's end. 1, 0, or what is wrong. */
+/* Entries up to the next arrival or state, or to the block's end. 1, 2, 0, or what is wrong. */
 static int next_entry(struct trace *t, uint32_t *peer, struct kphi_beat *beat)
 {
 	while (t->at < t->block_end) {
-		int entry = codec_get(&t->codec, &t->at, peer, beat), err = 0;
+		int entry = codec_get(&t->codec, &t->at, peer, beat), got = 0;
 
-		if (entry > 0)
-			err = get_other(t, entry);
-		if (err == -ENOMEM)
-			return wrong(t, err, "there is no memory for another peer");
-		if (err || entry < 0 || t->at > t->block_end)
+		if (entry == TRACE_STATE)
+			got = get_state(t, peer);
+		else if (entry > 0)
+			got = get_other(t, entry);
+		if (got == -ENOMEM)
+			return wrong(t, got, "there is no memory for another peer");
+		if (got < 0 || entry < 0 || t->at > t->block_end ||
+		    (entry != TRACE_STATE && t->state.left)) /* parts follow each other */
 			return bad_entry(t);
-		if (entry != TRACE_ARRIVAL)
-			continue;
-		t->ended = false;
-		return t->arrivals-- ? 1 : bad_entry(t);
+		if (entry == TRACE_STATE || entry == TRACE_ARRIVAL)
+			t->ended = false;
+		if (got)
+			return 2;
+		if (entry == TRACE_ARRIVAL)
+			return t->arrivals-- ? 1 : bad_entry(t);
 	}
 	return t->arrivals ? bad_entry(t) : 0;
 }
 
 int trace_next(struct trace *t, uint32_t *peer, struct kphi_beat *beat)
+{
+	int got;
+
+	do {
+		got = trace_next_of_all(t, peer, beat);
+	} while (got > 1);
+	return got;
+}
+
+int trace_next_of_all(struct trace *t, uint32_t *peer, struct kphi_beat *beat)
 {
 	int got;
 
@@ -371,6 +444,16 @@ uint32_t trace_peers(const struct trace *t)
 const struct trace_peer *trace_peer(const struct trace *t, uint32_t peer)
 {
 	return roster_peer(&t->peers, peer);
+}
+
+uint16_t trace_version(const struct trace *t)
+{
+	return t->version;
+}
+
+const struct trace_state *trace_state(const struct trace *t)
+{
+	return &t->state.whole;
 }
 
 const char *trace_why(const struct trace *t)
@@ -409,6 +492,8 @@ void trace_close(struct trace *t)
 		return;
 	roster_free(&t->peers);
 	codec_free(&t->codec);
+	free(t->state.bytes);
+	free(t->state.ring);
 	free(t->buffer);
 	close(t->fd);
 	free(t);

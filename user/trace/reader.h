@@ -29,11 +29,24 @@ uint32_t trace_peers(const struct trace *t); /* known so far; peers may appear l
 /* `peer` is below trace_peers(). Valid, and in the same place, until the trace is closed. */
 const struct trace_peer *trace_peer(const struct trace *t, uint32_t peer);
 
+uint16_t trace_version(const struct trace *t); /* of the file */
+
 /*
  * The next arrival in the order of the file: 1; 0 at the end, a torn tail included; -EBADMSG or another
  * negative errno, and again whenever it is asked, with a sentence in trace_why().
  */
 int trace_next(struct trace *t, uint32_t *peer, struct kphi_beat *beat);
+
+/* The record of a peer as a whole: what it is from here on, whatever the arrivals before have made of it. */
+struct trace_state {
+	struct kphi_record record; /* version and generation are 0 */
+	const uint64_t
+		*ring; /* KPHI_RING_SIZE(trace_start()->window) entries; those that do not count are zero */
+};
+
+/* The same, but states too, which are a 2; then trace_state() is the one, until the next call. */
+int trace_next_of_all(struct trace *t, uint32_t *peer, struct kphi_beat *beat);
+const struct trace_state *trace_state(const struct trace *t);
 
 const char *trace_why(const struct trace *t);
 

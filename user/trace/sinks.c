@@ -49,6 +49,13 @@ static int trace_lose(struct flow *f, uint64_t n)
 	return err ? sink_failed(f, err) : 0;
 }
 
+static int trace_become(struct flow *f, uint32_t number, const struct trace_state *state)
+{
+	int err = trace_write_state(f->sink, number, &state->record, state->ring);
+
+	return err ? sink_failed(f, err) : 0;
+}
+
 static int trace_end(struct flow *f)
 {
 	int err = trace_finish(f->sink);
@@ -62,8 +69,13 @@ static void trace_free(struct flow *f)
 	trace_abandon(f->sink);
 }
 
-const struct sink_kind sink_trace = {trace_begin, trace_peer_add, trace_arrival,
-				     trace_lose,  trace_end,      trace_free};
+const struct sink_kind sink_trace = {.begin = trace_begin,
+				     .peer = trace_peer_add,
+				     .arrival = trace_arrival,
+				     .lost = trace_lose,
+				     .state = trace_become,
+				     .end = trace_end,
+				     .free = trace_free};
 
 /* --- text --- */
 
@@ -192,7 +204,11 @@ static int csv_arrival(struct flow *f, uint32_t number, const struct kphi_beat *
 	return text_check(f);
 }
 
-const struct sink_kind sink_csv = {csv_begin, text_peer_add, csv_arrival, NULL, text_end, text_free};
+const struct sink_kind sink_csv = {.begin = csv_begin,
+				   .peer = text_peer_add,
+				   .arrival = csv_arrival,
+				   .end = text_end,
+				   .free = text_free};
 
 /* --- gaps --- */
 
@@ -245,8 +261,16 @@ static int gaps_ms_arrival(struct flow *f, uint32_t number, const struct kphi_be
 	return gaps_arrival(f, beat, MS_NS);
 }
 
-const struct sink_kind sink_gaps_us = {text_begin, gaps_peer, gaps_us_arrival, NULL, text_end, text_free};
-const struct sink_kind sink_gaps_ms = {text_begin, gaps_peer, gaps_ms_arrival, NULL, text_end, text_free};
+const struct sink_kind sink_gaps_us = {.begin = text_begin,
+				       .peer = gaps_peer,
+				       .arrival = gaps_us_arrival,
+				       .end = text_end,
+				       .free = text_free};
+const struct sink_kind sink_gaps_ms = {.begin = text_begin,
+				       .peer = gaps_peer,
+				       .arrival = gaps_ms_arrival,
+				       .end = text_end,
+				       .free = text_free};
 
 /* --- Cassandra's FailureDetector.dumpInterArrivalTimes() --- */
 
@@ -285,5 +309,8 @@ static int cassandra_end(struct flow *f)
 	return text_end(f);
 }
 
-const struct sink_kind sink_cassandra = {cassandra_begin, text_peer_add, cassandra_arrival, NULL,
-					 cassandra_end,   text_free};
+const struct sink_kind sink_cassandra = {.begin = cassandra_begin,
+					 .peer = text_peer_add,
+					 .arrival = cassandra_arrival,
+					 .end = cassandra_end,
+					 .free = text_free};

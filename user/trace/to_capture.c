@@ -179,5 +179,8 @@ static void packets_free(struct flow *f)
 	free(p);
 }
 
-const struct sink_kind sink_pcap = {packets_begin, packets_peer, packets_arrival,
-				    NULL,          packets_end,  packets_free};
+const struct sink_kind sink_pcap = {.begin = packets_begin,
+				    .peer = packets_peer,
+				    .arrival = packets_arrival,
+				    .end = packets_end,
+				    .free = packets_free};

@@ -16,12 +16,14 @@
 
 #define BLOCK_BYTES (64U << 10) /* of entries, after which a block ends by itself */
 #define KEY_BYTES   (16U << 20) /* of entries from one key to the next, or ... */
+#define STATE_PART  (TRACE_ENTRY_MAX - 32) /* bytes of a state in one entry */
 #define KEY_SHARE   64 /* ... so many times what the key's descriptions take, if that is more */
 
 struct trace_writer {
 	int fd;
 	int error; /* what failed first; 0: nothing yet */
 	uint64_t bytes; /* handed to the kernel */
+	struct trace_start start;
 	struct codec codec;
 	struct roster peers;
 	uint32_t number; /* of the block */
@@ -30,6 +32,7 @@ struct trace_writer {
 	uint64_t since_key, key_bytes; /* entries written since the last key; of those, descriptions */
 	size_t length; /* of the entries in the block */
 	uint8_t *block; /* its head, then the entries */
+	uint8_t *state; /* STATE_MAX bytes, once a state was written */
 };
 
 static uint8_t *entries(struct trace_writer *w)
@@ -59,17 +62,20 @@ static int write_all(struct trace_writer *w, const void *bytes, size_t size)
 	return 0;
 }
 
-static int write_head(struct trace_writer *w, const struct trace_start *start)
+/* Once, before everything else. */
+static int write_head(struct trace_writer *w)
 {
 	struct trace_head head = {
 		.magic = TRACE_MAGIC,
 		.version = htole16(TRACE_VERSION),
 		.size = htole16(sizeof(head)),
-		.window = htole32(start->window),
-		.wall_ns = htole64(start->wall_ns),
-		.monotonic_ns = htole64(start->monotonic_ns),
+		.window = htole32(w->start.window),
+		.wall_ns = htole64(w->start.wall_ns),
+		.monotonic_ns = htole64(w->start.monotonic_ns),
 	};
 
+	if (w->bytes)
+		return 0;
 	head.crc = htole32((uint32_t)crc32(0, (const Bytef *)&head, offsetof(struct trace_head, crc)));
 	return write_all(w, &head, sizeof(head));
 }
@@ -99,13 +105,9 @@ struct trace_writer *trace_create(const char *path, const struct trace_start *st
 		free(w);
 		return NULL;
 	}
-	*w = (struct trace_writer){.fd = fd, .block = block, .flags = TRACE_KEY};
+	*w = (struct trace_writer){.fd = fd, .block = block, .flags = TRACE_KEY, .start = *start};
 	codec_init(&w->codec);
-	if (!write_head(w, start))
-		return w;
-	refuse(w->error, why, size, "%s: cannot be written: %s", path, strerror(-w->error));
-	trace_abandon(w);
-	return NULL;
+	return w;
 }
 
 /* --- blocks --- */
@@ -128,7 +130,7 @@ static int end_block(struct trace_writer *w)
 	};
 	uLong crc;
 
-	if (w->error || !w->length)
+	if (w->error || write_head(w) || !w->length)
 		return w->error;
 	crc = crc32(0, (const Bytef *)&head, offsetof(struct trace_block, crc));
 	crc = crc32(crc, entries(w), (uInt)w->length);
@@ -209,6 +211,43 @@ int trace_write(struct trace_writer *w, uint32_t peer, const struct kphi_beat *b
 	return entry_added(w, codec_put_arrival(&w->codec, entries(w) + w->length, peer, beat));
 }
 
+/* A part of w->state, with `left` bytes behind it. */
+static int put_part(struct trace_writer *w, uint32_t peer, const uint8_t *part, size_t size, size_t left)
+{
+	uint8_t *to = entries(w) + w->length, *at = to;
+
+	*at++ = TRACE_STATE << 4 | 3 << 2;
+	at = codec_put_varint(at, peer);
+	at = codec_put_varint(at, left);
+	at = codec_put_varint(at, size);
+	memcpy(at, part, size);
+	return entry_added(w, (size_t)(at - to) + size);
+}
+
+int trace_write_state(struct trace_writer *w, uint32_t peer, const struct kphi_record *record,
+		      const uint64_t *ring)
+{
+	uint32_t window = w->start.window;
+	size_t size, done = 0;
+
+	if (w->error)
+		return w->error;
+	if (peer >= w->codec.count || window < KPHI_WINDOW_MIN || window > KPHI_WINDOW_MAX)
+		return -EINVAL;
+	if (!w->state)
+		w->state = malloc(STATE_MAX);
+	if (!w->state)
+		return w->error = -ENOMEM;
+	size = state_put(w->state, roster_peer(&w->peers, peer), record, ring, window);
+	while (done < size && !w->error) {
+		size_t part = size - done < STATE_PART ? size - done : STATE_PART;
+
+		put_part(w, peer, w->state + done, part, size - done - part);
+		done += part;
+	}
+	return w->error;
+}
+
 int trace_write_lost(struct trace_writer *w, uint64_t n)
 {
 	uint8_t *to = entries(w) + w->length;
@@ -226,7 +265,8 @@ int trace_flush(struct trace_writer *w)
 
 uint64_t trace_written(const struct trace_writer *w)
 {
-	return w->bytes + (w->length ? sizeof(struct trace_block) + w->length : 0);
+	return (w->bytes ? w->bytes : sizeof(struct trace_head)) +
+	       (w->length ? sizeof(struct trace_block) + w->length : 0);
 }
 
 /* --- the end --- */
@@ -238,6 +278,7 @@ void trace_abandon(struct trace_writer *w)
 	roster_free(&w->peers);
 	codec_free(&w->codec);
 	free(w->block);
+	free(w->state);
 	close(w->fd);
 	free(w);
 }

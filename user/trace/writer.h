@@ -21,7 +21,10 @@ struct trace_writer;
  */
 int trace_new_fd(const char *path);
 
-/* A trace in a new file, as trace_new_fd() opens it. NULL after a sentence in `why`. */
+/*
+ * A trace in a new file, as trace_new_fd() opens it, which stays empty until the first block is written. NULL
+ * after a sentence in `why`.
+ */
 struct trace_writer *trace_create(const char *path, const struct trace_start *start, char *why, size_t size);
 
 /*
@@ -34,11 +37,19 @@ int64_t trace_add_peer(struct trace_writer *w, const struct trace_peer *peer);
 /* One arrival of a peer that was added. 0, or -EINVAL for any other, or what writing failed with. */
 int trace_write(struct trace_writer *w, uint32_t peer, const struct kphi_beat *beat);
 
+/*
+ * The record of a peer as it is at this place, whatever it was before: how a recording begins of who was up
+ * already, and what a reset is. `ring` has KPHI_RING_SIZE(start.window) entries. 0, or -EINVAL for a peer
+ * that was not added or without start.window, or what writing failed with.
+ */
+int trace_write_state(struct trace_writer *w, uint32_t peer, const struct kphi_record *record,
+		      const uint64_t *ring);
+
 /* `n` arrivals could not be recorded here. 0 or what writing failed with. */
 int trace_write_lost(struct trace_writer *w, uint64_t n);
 
-/* Hands what was written so far to the kernel: what comes later begins a new block (of 32 bytes). 0 or
- * -errno.
+/* Hands what was written so far, the head of the file at least, to the kernel: what comes later begins a new
+ * block (of 32 bytes). 0 or -errno.
  */
 int trace_flush(struct trace_writer *w);
 
