@@ -3,9 +3,10 @@
 /* --- the events, newest first, as many as a person would ever read */
 
 const events = (() => {
-	const MOST = 300;
-	const seen =
-		new Set(); /* a daemon that was started anew counts from 1 again, so the moment belongs to the number */
+	const MOST = 300,
+		SEEN = 4000; /* the server keeps 1,000 */
+	/* A daemon that was started anew counts from 1 again, so the moment belongs to the number. */
+	const seen = new Set();
 	let root,
 		items = [],
 		waiting = [],
@@ -67,13 +68,14 @@ const events = (() => {
 			.every((word) => item.text.includes(word));
 	}
 
+	/* Lines of the current state share moment and number; `state` and `lost` have none. */
 	function take(e) {
-		const key = [e.monotonic_ns, e.seq, e.type, e.peer, e.consumer].join(
-			'/',
-		); /* lines of the current state share moment and number */
+		const key = [e.monotonic_ns, e.seq, e.type, e.peer, e.consumer].join('/');
 
-		if (!e.type || e.type === 'state' || seen.has(key)) return;
+		if (e.type === 'lost') verdict.banner('lost events', count(e.count, 'event') + ' were lost on their way here.');
+		if (!e.time || seen.has(key)) return;
 		seen.add(key);
+		if (seen.size > SEEN) seen.delete(seen.values().next().value);
 		waiting.push(e);
 		onEvent(e);
 	}
