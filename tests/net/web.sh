@@ -246,8 +246,13 @@ is "... the next one is not" "$(status /api/v1/stream)" 503
 for i in $(seq 32); do
 	stop "s$i"
 done
-stream late
-ok "... until another has gone" eventually 10 came late frame .store
+# A curl that is refused ends by itself.
+try_again() {
+	stream late
+	eventually 2 came late frame .store
+}
+eventually 10 try_again || true
+ok "... until the server has seen that another has gone" came late frame .store
 
 # --- the store goes and comes -----------------------------------------------------------------------------------------
 
@@ -263,6 +268,70 @@ ok "... by streams, too" eventually 5 came late roster '[.peers[].name] == ["b1"
 is "... whose peers have no past of others, though in their slot" "$(get '/api/v1/history?seconds=3600' | jq -r '.peers[].name')" b1
 ok "... not one value of it" eval '[ "$(cells b1 3600 | tr " " "\n" | sort -u | xargs)" = "0 241" ]'
 stop late
+
+# --- readers and their pace -------------------------------------------------------------------------------------------
+
+# A daemon of our own, which has a lot to say: 20 MB, more than any socket's buffers hold, but never more at once than is kept
+# for a reader whose log shows that he keeps up.
+stop web
+start chatter python3 -c '
+import os, socket, sys, time
+path, log = sys.argv[1:]
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(path)
+listener.listen()
+client = listener.accept()[0]
+client.sendall(b"{\"type\":\"state\",\"seq\":0,\"count\":0}\n")
+while not os.path.exists(log):
+    time.sleep(0.05)
+with open(log, "rb") as reader:
+    tail = b""
+    for seq in range(1, 20001):
+        client.sendall(b"{\"type\":\"stall\",\"seq\":%d,\"detail\":\"%s\"}\n" % (seq, b"x" * 1000))
+        while seq % 500 == 0 and b"\"seq\":%d," % seq not in tail:
+            time.sleep(0.01)
+            tail = tail[-100:] + reader.read()
+time.sleep(1000)' "$WORK/chatter.sock" "$WORK/watched.log"
+start web in_ns a kphi web serve listen "$AT" socket "$WORK/chatter.sock"
+ok "the server again" eventually 10 is_up /healthz 200
+stream quick
+# Reads the head, then nothing until all is said, then the rest. Says: events, gaps between them, whether it was cut off.
+start slow in_ns a python3 -c '
+import os, re, socket, sys, time
+s = socket.socket()
+s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+s.connect(("127.0.0.1", 7480))
+s.sendall(b"GET /api/v1/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
+seen = s.recv(1000)
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.05)
+s.settimeout(3)
+cut = False
+try:
+    while part := s.recv(65536):
+        seen += part
+    cut = True
+except TimeoutError:
+    pass
+except ConnectionResetError:
+    cut = True
+seen = re.sub(rb"\r\n[0-9a-fA-F]+\r\n", b"", seen)  # where chunks meet
+seqs = [int(n) for n in re.findall(rb"\"type\":\"stall\",\"seq\":([0-9]+)", seen)]
+print(len(seqs), sum(b != a + 1 for a, b in zip(seqs, seqs[1:])), cut, seen.count(b"event: frame"), flush=True)
+' "$WORK/said"
+ok "both are there" eventually 5 came quick frame .store
+sleep 1
+ln "$(log_of quick)" "$WORK/watched.log"
+ok "who keeps up gets every event" eventually 60 eval '[ "$(data quick event | grep -c stall)" = 20000 ]'
+is "... in order" "$(data quick event | jq .seq | awk '$1 != NR' | wc -l)" 0
+ok "... and frames as before" eventually 10 eval 'tail -n 3 "$(log_of quick)" | grep -q "^event: frame"'
+touch "$WORK/said"
+ok "who does not is cut off" eventually 20 grep -q True "$(log_of slow)"
+like "... having got what it got without a gap" "$(cat "$(log_of slow)")" '^[0-9]+ 0 True '
+between "... which is not all" "$(cut -d' ' -f1 "$(log_of slow)")" 0 18999
+stop quick
+stop chatter
+is "the last thousand are kept" "$(get /api/v1/events | jq -c '[length, .[0].seq, .[-1].seq]')" "[1000,19001,20000]"
 
 # --- where it listens -------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,8 @@
 #include "io/error.h"
 #include "run/client.h"
 
-#define RETRY_US 500000
+#define RETRY_US     500000
+#define LINES_A_TURN 32 /* then readers get their turn, so that a burst does not run away from them */
 
 struct item {
 	struct packet *packet;
@@ -25,6 +26,7 @@ struct news {
 	struct client client;
 	bool connected;
 	sd_event_source *io, *retry;
+	sd_event_source *more; /* lines that were read already wake nobody */
 	struct item ring[NEWS_KEPT]; /* number i is at i % NEWS_KEPT */
 	uint64_t base, last;
 };
@@ -104,19 +106,37 @@ static void disconnect(struct news *n)
 	sd_event_source_set_enabled(n->retry, SD_EVENT_ONESHOT);
 }
 
+static void take_lines(struct news *n)
+{
+	int got = 1;
+
+	for (int i = 0; got > 0 && i < LINES_A_TURN; i++) {
+		got = client_next(&n->client, 0);
+		if (got > 0)
+			news_take(n, n->client.line, n->client.length - 1);
+	}
+	if (got > 0)
+		sd_event_source_set_enabled(n->more, SD_EVENT_ONESHOT);
+	else if (got != -ETIMEDOUT && got != -EINTR)
+		disconnect(n);
+}
+
 static int on_line(sd_event_source *source, int fd, uint32_t events, void *context)
 {
-	struct news *n = context;
-	int got;
-
 	(void)source;
 	(void)fd;
 	(void)events;
-	/* Until nothing is left: lines that have been read already wake nobody. */
-	while ((got = client_next(&n->client, 0)) > 0)
-		news_take(n, n->client.line, n->client.length - 1);
-	if (got != -ETIMEDOUT && got != -EINTR)
-		disconnect(n);
+	take_lines(context);
+	return 0;
+}
+
+static int on_more(sd_event_source *source, void *context)
+{
+	struct news *n = context;
+
+	(void)source;
+	if (n->connected)
+		take_lines(n);
 	return 0;
 }
 
@@ -157,9 +177,10 @@ struct news *news_new(sd_event *loop, const char *socket, uint64_t base, void (*
 		return NULL;
 	*n = (struct news){
 		.loop = loop, .socket = socket, .tell = tell, .context = context, .base = base, .last = base};
-	if (!loop || sd_event_add_time_relative(loop, &n->retry, CLOCK_MONOTONIC, 0, 0, on_retry, n) >= 0)
+	if (!loop || (sd_event_add_time_relative(loop, &n->retry, CLOCK_MONOTONIC, 0, 0, on_retry, n) >= 0 &&
+		      sd_event_add_defer(loop, &n->more, on_more, n) >= 0))
 		return n;
-	free(n);
+	news_free(n);
 	return NULL;
 }
 
@@ -170,6 +191,7 @@ void news_free(struct news *n)
 	if (n->connected)
 		disconnect(n);
 	sd_event_source_disable_unref(n->retry);
+	sd_event_source_disable_unref(n->more);
 	for (size_t i = 0; i < NEWS_KEPT; i++)
 		packet_put(n->ring[i].packet);
 	free(n);

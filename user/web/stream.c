@@ -150,35 +150,49 @@ static struct packet *next_packet(struct stream *s)
 	return NULL;
 }
 
-/* What libmicrohttpd asks for when the reader has room. */
-static ssize_t give(void *context, uint64_t position, char *buffer, size_t size)
+/* The next bytes; 0 if there are none, or none any more. */
+static size_t put_bytes(struct stream *s, char *buffer, size_t size)
 {
-	struct stream *s = context;
 	size_t part;
 
-	(void)position;
 	if (!s->current) {
 		s->current = next_packet(s);
 		s->sent = 0;
 	}
-	if (s->ending)
-		return MHD_CONTENT_READER_END_WITH_ERROR;
-	if (!s->current) {
-		s->suspended = true;
-		MHD_suspend_connection(s->connection);
+	if (!s->current || s->ending)
 		return 0;
-	}
 	part = s->current->length - s->sent;
 	if (part > size)
 		part = size;
 	memcpy(buffer, s->current->text + s->sent, part);
 	s->sent += part;
-	s->moved_ns = clock_monotonic_ns();
 	if (s->sent == s->current->length) {
 		packet_put(s->current);
 		s->current = NULL;
 	}
-	return (ssize_t)part;
+	return part;
+}
+
+/* What libmicrohttpd asks for when the reader has room: as much as there is, for it asks once a turn. */
+static ssize_t give(void *context, uint64_t position, char *buffer, size_t size)
+{
+	struct stream *s = context;
+	size_t used = 0, part = 1;
+
+	(void)position;
+	while (part && used < size) {
+		part = put_bytes(s, buffer + used, size - used);
+		used += part;
+	}
+	if (s->ending)
+		return MHD_CONTENT_READER_END_WITH_ERROR;
+	if (!used) {
+		s->suspended = true;
+		MHD_suspend_connection(s->connection);
+		return 0;
+	}
+	s->moved_ns = clock_monotonic_ns();
+	return (ssize_t)used;
 }
 
 static void gone(void *context)
