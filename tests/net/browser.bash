@@ -20,9 +20,9 @@ browser() {
 	python3 "$ROOT/tests/net/browser.py" "$WORK/browser.sock" "$@"
 }
 
-# says EXPRESSION: its value in the page, as a word
+# says EXPRESSION: its value in the page, as a word; of an array, its elements with commas
 says() {
-	browser eval "$1" | jq -r .
+	browser eval "$1" | jq -r 'if type == "array" then flatten | map(tostring) | join(",") else . end'
 }
 
 # holds EXPRESSION: whether it is true in the page, for `ok` and `eventually`

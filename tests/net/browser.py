@@ -4,7 +4,8 @@
     browser.py SOCKET serve CHROMIUM [OPTION]...    runs it until SIGTERM; listens at SOCKET
     browser.py SOCKET COMMAND [ARGUMENT]...         asks it; what it says is printed
 
-    open URL            a page, from a clean record          eval EXPRESSION     its value as JSON; promises are awaited
+    open URL            a page, from a clean record          eval EXPRESSION     its value as JSON; promises are awaited,
+                                                             $(SELECTOR) and $$(SELECTOR) are there
     key KEY...          presses keys, as KeyboardEvent.key   click SELECTOR      in the middle of an element
     move X Y            the mouse, CSS pixels                size WIDTH HEIGHT [SCALE]
     dark | light        what the system prefers              still | lively      prefers-reduced-motion
@@ -108,7 +109,7 @@ class Chromium:
         self.wait(lambda: self.loaded, "loading " + url)
 
     def eval(self, expression):
-        got = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+        got = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True, includeCommandLineAPI=True)
         if "exceptionDetails" in got:
             raise ValueError(got["exceptionDetails"].get("exception", {}).get("description", "exception"))
         return json.dumps(got["result"].get("value"), ensure_ascii=False)

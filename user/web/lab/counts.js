@@ -46,17 +46,18 @@ function moral(lanes, injected) {
 		l.crash_ns <= fixed.crash_ns &&
 		(l.mistakes < fixed.mistakes || l.crash_ns < fixed.crash_ns) &&
 		(!injected || l.found || !fixed.found);
-	const better = rivals.filter(wins).map((l) => l.name),
-		list = better.join(better.length === 2 ? ' and ' : ', ');
+	const namesOf = (some) => some.map((l) => l.name).join(some.length === 2 ? ' and ' : ', ');
+	const better = rivals.filter(wins),
+		clean = rivals.filter((l) => !l.mistakes && (!injected || l.found)),
+		times = fixed.mistakes === 1 ? 'once' : fixed.mistakes + ' times';
 
 	if (better.length)
 		return better.length === 1
-			? `${list} is no more often wrong than this timeout and tells a death no later.`
-			: `${list} are no more often wrong than this timeout and tell a death no later.`;
+			? `${namesOf(better)} is no more often wrong than this timeout and tells a death no later.`
+			: `${namesOf(better)} are no more often wrong than this timeout and tell a death no later.`;
+	if (fixed.mistakes && clean.length)
+		return `This timeout was wrong ${times}. Never wrong${injected ? ', and told the pause' : ''}: ${namesOf(clean)}.`;
 	if (fixed.mistakes)
-		return (
-			`The timeout was wrong ${fixed.mistakes === 1 ? 'once' : fixed.mistakes + ' times'}. ` +
-			'Drag it up until it is not, and see what a death then costs.'
-		);
+		return `This timeout was wrong ${times}. Drag it up until it is not, and see what a death then costs.`;
 	return 'Nothing here beats this timeout on this sender. Add loss or jitter, and see which line follows.';
 }

@@ -78,30 +78,35 @@ const plot = (() => {
 
 	const xOf = (i) => LEFT + i * g.step;
 
-	function axes() {
-		const {least, most} = g,
-			median = shown.sequence.median_ns;
-		const multiples = shown.linear ? niceMultiples(most / median) : [0.5, 1, 2, 3, 5, 10, 20, 30, 50, 100];
+	/* 1, 2, 3 and 5 of each power of ten; or even steps. */
+	function ticks() {
+		const found = [];
 
+		if (shown.linear) {
+			const rough = g.most / 7,
+				unit = 10 ** Math.floor(Math.log10(rough));
+			const step = unit * [1, 2, 5, 10].find((m) => m * unit >= rough);
+
+			for (let ns = 0; ns <= g.most; ns += step) found.push(ns);
+			return found;
+		}
+		for (let unit = 10 ** Math.floor(Math.log10(g.least)); unit <= g.most; unit *= 10)
+			found.push(...[1, 2, 3, 5].map((m) => m * unit));
+		return found.filter((ns) => ns >= g.least && ns <= g.most);
+	}
+
+	function axes() {
 		context.font = FONT;
 		context.textBaseline = 'middle';
-		for (const m of multiples.filter((m) => m * median >= least && m * median <= most)) {
-			const y = Math.round(g.y(m * median)) + 0.5;
+		for (const ns of ticks()) {
+			const y = Math.round(g.y(ns)) + 0.5;
 
 			context.fillStyle = colours['--grid'];
 			context.fillRect(LEFT, y, g.wide - LEFT - RIGHT, 1);
 			context.fillStyle = colours['--soft'];
 			context.textAlign = 'right';
-			context.fillText(time(m * median), LEFT - 6, y);
+			context.fillText(time(ns), LEFT - 6, y);
 		}
-	}
-
-	function niceMultiples(most) {
-		const rough = most / 7,
-			unit = 10 ** Math.floor(Math.log10(rough)),
-			step = unit * [1, 2, 5, 10].find((m) => m * unit >= rough);
-
-		return Array.from({length: Math.floor(most / step) + 1}, (_, i) => i * step);
 	}
 
 	/* A beat that was lost makes its bar hollow above one step's worth, because that silence was the path's. */

@@ -72,7 +72,8 @@ const events = (() => {
 	function take(e) {
 		const key = [e.monotonic_ns, e.seq, e.type, e.peer, e.consumer].join('/');
 
-		if (e.type === 'lost') verdict.banner('lost events', count(e.count, 'event') + ' were lost on their way here.');
+		if (e.type === 'lost')
+			verdict.banner('lost events', count(e.count, 'event') + ' were lost on their way here.');
 		if (!e.time || seen.has(key)) return;
 		seen.add(key);
 		if (seen.size > SEEN) seen.delete(seen.values().next().value);

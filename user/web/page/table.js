@@ -169,6 +169,7 @@ const table = (() => {
 		});
 		above.style.height = first * ROW + 'px';
 		below.style.height = (list.length - last) * ROW + 'px';
+		root.style.setProperty('--rows', list.length);
 		mark(root, 'aria-rowcount', list.length + 1);
 		mark(root, 'aria-activedescendant', cursor >= first && cursor < last ? 'row-' + cursor : null);
 	}
