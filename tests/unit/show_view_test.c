@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "show/view.h"
 #include "kernel/store.h"
+#include "show/view.h"
 
 #define PEERS  4
 #define WINDOW 8

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/trace_calibrate.h"
 #include "calibrate.html.h"
+#include "cmd/trace_calibrate.h"
 
 #define DATA      "@DATA@"
 #define PEERS_MAX 500 /* as many are listed; all are in the figures */
