@@ -420,7 +420,8 @@ enum kphi_control_op {
 	KPHI_CONTROL_REFRESH = 13, /* the verdicts on slots `slot` up to `end` that have verdict.life */
 };
 
-/* So many slots, at most, are refreshed by one request: its CPU takes no packets while it runs, some 10 us. */
+/* So many slots, at most, are refreshed by one request: its CPU takes no packets while it runs, some 10 us.
+ */
 #define KPHI_REFRESH_SLOTS 1024
 
 struct kphi_control {
