@@ -128,13 +128,15 @@ static void what_is_void_is_not_shown(void **state)
 static void every_state_and_cause_has_a_name(void **state)
 {
 	(void)state;
-	for (uint8_t i = 0; i <= KPHI_VERDICT_BLIND; i++)
-		for (uint8_t k = 0; k < i; k++)
-			assert_string_not_equal(verdict_state_name(i), verdict_state_name(k));
+	for (int i = 0; i <= KPHI_VERDICT_BLIND; i++)
+		for (int k = 0; k < i; k++)
+			assert_string_not_equal(verdict_state_name((uint8_t)i),
+						verdict_state_name((uint8_t)k));
 	assert_null(verdict_cause_name(KPHI_BECAUSE_NOTHING));
-	for (uint8_t i = 1; i <= KPHI_BECAUSE_MUTE; i++)
-		for (uint8_t k = 1; k < i; k++)
-			assert_string_not_equal(verdict_cause_name(i), verdict_cause_name(k));
+	for (int i = 1; i <= KPHI_BECAUSE_MUTE; i++)
+		for (int k = 1; k < i; k++)
+			assert_string_not_equal(verdict_cause_name((uint8_t)i),
+						verdict_cause_name((uint8_t)k));
 	/* Of a version that is not this one. */
 	assert_string_equal(verdict_state_name(255), "unknown");
 	assert_null(verdict_cause_name(255));

@@ -9,6 +9,7 @@
 #include <sys/un.h>
 
 #include "io/parse.h"
+#include "io/text.h"
 #include "run/config_check.h"
 
 #define UNIX     "unix:"
@@ -60,6 +61,7 @@ static int take_hosts(struct config *config, const struct check *c, const struct
 	const struct raw_web *raw = &((const struct raw_config *)config->raw)->web;
 	struct yaml_path list = yaml_key(*here, "hosts");
 	size_t size = 1;
+	struct text names;
 
 	for (unsigned int i = 0; i < raw->hosts_count; i++) {
 		struct yaml_path at = yaml_index(list, i);
@@ -76,10 +78,9 @@ static int take_hosts(struct config *config, const struct check *c, const struct
 	config->web.hosts = calloc(size, 1);
 	if (!config->web.hosts)
 		return -ENOMEM;
-	for (unsigned int i = 0; i < raw->hosts_count; i++) {
-		strcat(config->web.hosts, i ? "," : "");
-		strcat(config->web.hosts, raw->hosts[i]);
-	}
+	names = (struct text){config->web.hosts, size};
+	for (unsigned int i = 0; i < raw->hosts_count; i++)
+		text_join(&names, ",", "%s", raw->hosts[i]);
 	return 0;
 }
 

@@ -259,28 +259,23 @@ static int on_time(sd_event_source *source, uint64_t usec, void *context)
 
 /* --- what is asked of us --- */
 
-static void free_words(char **argv)
-{
-	for (char **word = argv; word && *word; word++)
-		free(*word);
-	free(argv);
-}
-
+/* One block, pointers first. */
 static char **copy_words(char *const argv[])
 {
-	size_t n = 0;
-	char **copy;
+	size_t n = 0, bytes = 0;
+	char **copy, *end;
 
-	while (argv[n])
-		n++;
-	copy = calloc(n + 1, sizeof(*copy));
-	for (size_t i = 0; copy && i < n; i++) {
-		copy[i] = strdup(argv[i]);
-		if (!copy[i]) {
-			free_words(copy);
-			return NULL;
-		}
+	for (; argv[n]; n++)
+		bytes += strlen(argv[n]) + 1;
+	copy = malloc((n + 1) * sizeof(*copy) + bytes);
+	if (!copy)
+		return NULL;
+	end = (char *)&copy[n + 1];
+	for (size_t i = 0; i < n; i++) {
+		copy[i] = end;
+		end = stpcpy(end, argv[i]) + 1;
 	}
+	copy[n] = NULL;
 	return copy;
 }
 
@@ -304,13 +299,13 @@ int web_child_set(struct web_child *w, const char *where, char *const argv[])
 	if ((argv && (!copy || !place)) || same_words(w->argv, argv)) {
 		int err = argv && (!copy || !place) ? -ENOMEM : 0;
 
-		free_words(copy);
+		free(copy);
 		free(place);
 		return err;
 	}
 	if (had && !argv)
 		say(w, CAUSE_ENDED, NULL);
-	free_words(w->argv);
+	free(w->argv);
 	free(w->where);
 	w->argv = copy;
 	w->where = place;
@@ -361,7 +356,7 @@ void web_child_free(struct web_child *w)
 	}
 	forget(w);
 	sd_event_source_disable_unref(w->timer);
-	free_words(w->argv);
+	free(w->argv);
 	free(w->where);
 	free(w);
 }
