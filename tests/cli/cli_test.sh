@@ -60,7 +60,7 @@ table << 'END'
 no object, no command, no such word
 2||an OBJECT is missing. `kphi help` lists them
 2|''|is unknown
-2|xyzzy show|'xyzzy' is unknown: choose peer, net, store, guard, doctor, beat, run, event, check, trace or help
+2|xyzzy show|'xyzzy' is unknown: choose peer, net, store, key, guard, doctor, beat, run, event, check, trace or help
 2|pear show|did you mean peer?
 2|peer|peer: a command is missing. `kphi peer help` lists them
 2|peer list|peer: 'list' is unknown
@@ -133,11 +133,11 @@ who it is
 2|peer add db1 id 1234|id:
 2|peer add db1 id 00000000-0000-0000-0000-000000000000|id: the nil UUID
 2|peer add db1 id $U1 id $U2|'id' is given twice
-2|peer add db1 id $U1 from 10.0.0.1 port 7|say who it is
+2|peer add db1 id $U1 from 10.0.0.1 port 7|port: that is of a rule. A native sender is known by its id, and bound by `from`, `dev` and `ttl`
 2|peer add db1 from 10.0.0.1|from: `from` and `port` go together
 2|peer add db1 port 7|a rule without `from` needs a `match`
-2|peer add db1 id $U1 port 7|say who it is
-2|peer add db1 id $U1 vlan 7|say who it is
+2|peer add db1 id $U1 port 7|port: that is of a rule
+2|peer add db1 id $U1 vlan 7|vlan: that is of a rule
 2|peer add db1 interval 1s|say who it is
 2|peer add db1 from 10.0.0.256 port 7|from:
 2|peer add db1 from localhost port 7|from:
@@ -180,7 +180,7 @@ how it is judged
 2|peer add db1 id $U1 interval 1fortnight|interval:
 2|peer add db1 id $U1 interval 1000.5ns|interval:
 2|peer add db1 id $U1 interval 1s interval 1s|'interval' is given twice
-2|peer add db1 id $U1 m normal|'m' is ambiguous: it could be match, model, min-std or max-interval
+2|peer add db1 id $U1 m normal|'m' is ambiguous: it could be min-epoch, match, model, min-std or max-interval
 2|peer add db1 id $U1 model cauchy|model: 'cauchy' is unknown: choose normal, akka, exponential, loss or empirical
 2|peer add db1 id $U1 model exponential pause 1s|it has no `min-std` and no `pause`
 2|peer add db1 id $U1 model exponential min-std 1s|it has no `min-std` and no `pause`

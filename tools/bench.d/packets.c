@@ -164,7 +164,7 @@ void bench_packets(void)
 		BEAT_RECORDED,
 		SUBJECTS
 	};
-	static const struct store_size size = {MANY + KPHI_PEERS_DEFAULT, 64};
+	static const struct store_size size = {.peers = MANY + KPHI_PEERS_DEFAULT, .window = 64};
 	struct ring_buffer *recorder;
 	uint32_t taken = 0;
 	struct place p;
