@@ -231,7 +231,7 @@ static __always_inline int record_verify(const struct frame *f, struct claim *c)
 	if (shown == KPHI_COUNT_beat)
 		return shown;
 	__sync_fetch_and_add(&seal->refused, 1);
-	seal->refused_ns = bpf_ktime_get_ns();
+	seal->refused_ns = c->now_ns;
 	seal->refused_as = shown;
 	return shown;
 }
@@ -266,9 +266,11 @@ static __always_inline int record_prove(const struct frame *f, const struct data
 					uint32_t slot, uint32_t *key_id)
 {
 	struct claim claim = claim_of(d, slot, b->device);
-	int shown = f->socket_buffer ? record_verify_buffer(f->context, &claim)
-				     : record_verify_packet(f->context, &claim);
+	int shown;
 
+	claim.now_ns = b->now_ns;
+	shown = f->socket_buffer ? record_verify_buffer(f->context, &claim)
+				 : record_verify_packet(f->context, &claim);
 	*key_id = claim.key_id;
 	if (claim.key_id)
 		b->flags |= KPHI_WIRE_SIGNED;

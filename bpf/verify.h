@@ -12,6 +12,7 @@
 
 /* A message that claims to be of the peer in `slot`, by what is left of it once it is parsed. */
 struct claim {
+	uint64_t now_ns; /* stamp */
 	uint32_t slot;
 	uint32_t device; /* ifindex it came by */
 	uint32_t source, payload; /* offsets */
