@@ -226,6 +226,35 @@ rules are peers
 0|peer add v51 proto vrrp vrid 51|added: v51
 1|peer add again proto vr vrid 51|again: v51 is that identity already
 0|peer add v52 proto vrrp vrid 52 dev no-such-dev|there is no device no-such-dev yet
+keys
+0|key show|
+2|key|a command is missing
+2|key add|a name is missing
+2|key add k|say where the key is: `file FILE`, or `generate FILE`
+2|key add k file a generate b|say where the key is
+2|key add k file a id 7|`id` is for `generate`
+2|key add k generate a id 0|id:
+2|key add ' k' file a|key add:
+1|key add k file $WORK/nowhere|nowhere: cannot be read: No such file
+1|key add k file $WORK|no key file
+1|key add k generate $WORK/nowhere/k|cannot be made: No such file
+2|key use k|'peer' is missing
+1|key use k peer db1|k: there is no key of that name
+1|key drop k|k: there is no key of that name
+2|key drop k id 0|id:
+2|key drop|a name is missing
+2|key show k|unexpected 'k'
+1|peer add db3 id $U3 key k|k: there is no key of that name
+2|peer add r from 10.0.0.1 port 7 key k|only native heartbeats are signed and have epochs
+2|peer add r from 10.0.0.1 port 7 min-epoch 9|only native heartbeats are signed and have epochs
+2|peer add db3 id $U3 from 10.0.0.1,10.0.0.1|from: 10.0.0.1 is there twice
+2|peer add db3 id $U3 from 1.1.1.1,1.1.1.2,1.1.1.3,1.1.1.4,1.1.1.5|from: a peer is bound to at most 4 addresses
+2|peer add db3 id $U3 from 1.1.1.1,,1.1.1.2x|from:
+2|peer add db3 id $U3 from ,|from:
+2|peer add db3 id $U3 ttl 256|ttl:
+2|peer add db3 id $U3 ttl 0|ttl:
+2|peer add db3 id $U3 dev a/b|dev: 'a/b' is no device
+1|key add k file /dev/zero|/dev/zero: no key file
 devices
 2|net attach|'dev' is missing
 2|net attach dev|'dev' needs a word

@@ -38,17 +38,12 @@ run() {
 	eventually 10 kphi event socket "$SOCKET" || fail "the daemon starts" "$(cat "$(log_of run)")"
 }
 
-# reloads REGEX: SIGHUP, until an event says that
-reloads() {
-	local before
+# reload: what `kphi run reload` says, and its status
+reload() {
+	local status=0
 
-	before=$(grep -c '"type":"config"' "$(log_of run)" || true)
-	kill -HUP "$(pid_of run)"
-	eventually 15 config_said $((before + 1)) "$1"
-}
-
-config_said() {
-	[ "$(grep -c '"type":"config"' "$(log_of run)")" -ge "$1" ] && grep '"type":"config"' "$(log_of run)" | tail -n 1 | grep -qE "$2"
+	in_ns b kphi run reload socket "$SOCKET" 2>&1 || status=$?
+	echo "status $status"
 }
 
 # ids: numbers of the keys that are accepted
@@ -96,13 +91,13 @@ cp -p "$WORK/key1" "$WORK/mine"
 beat db1 1 10.0.0.2 interval 50ms key "$WORK/mine"
 ok "signed beats are taken" eventually 20 beats_reach db1 20
 write "1 2" ", key: cluster"
-ok "a reload brings the second key" reloads 'applied'
+like "a reload brings the second key" "$(reload)" "in force.*status 0"
 is "both are accepted" "$(ids)" "[1,2]"
 cat "$WORK/key2" > "$WORK/mine"
 kill -HUP "$(pid_of db1)"
 ok "the sender changes to it" eventually 20 key_in_use 2
 write 2 ", key: cluster"
-ok "a reload takes the first one away" reloads applied
+like "a reload takes the first one away" "$(reload)" "in force.*status 0"
 is "one is accepted" "$(ids)" "[2]"
 eventually 20 beats_reach db1 $(($(peer_field db1 beats) + 20))
 is "no beat was lost or refused, and it is the same life" \
@@ -112,14 +107,14 @@ is "no beat was lost or refused, and it is the same life" \
 
 write 3 ", key: cluster"
 chmod 644 "$WORK/key3"
-ok "a reload with a key that others may read is refused" reloads "refused.*key3: others than its owner"
+like "a reload with a key that others may read is refused" "$(reload)" "refused.*key3: others than its owner.*status 1"
 is "and changes nothing" "$(ids)" "[2]"
 write 3 ", key: clustre"
 chmod 600 "$WORK/key3"
-ok "nor one with a name that is none" reloads "refused.*no such name"
+like "nor one with a name that is none" "$(reload)" "refused.*no such name.*status 1"
 is "again nothing" "$(ids)" "[2]"
 write 2 ", key: cluster"
-ok "the former file is good" reloads applied
+like "the former file is good" "$(reload)" "in force.*status 0"
 
 # --- what was heard stays heard ---------------------------------------------------------------------------------------
 
@@ -135,7 +130,7 @@ ok "after a restart of the daemon the tape arrives" eventually 10 old 20
 is "and moves nothing" "$(kphi -j peer show db1 | jq -c '[.epoch, .beats, .state, .last_ns]')" "$before"
 epoch=$(peer_field db1 epoch)
 write 2 ", key: cluster, pause: 1s"
-ok "changed settings make it another peer" reloads applied
+like "changed settings make it another peer" "$(reload)" "in force.*1 changed.*status 0"
 is "that has heard nothing yet, but knows what is old" "$(kphi -j peer show db1 | jq -c '[.state, .beats, .epoch]')" "[\"waiting\",0,$epoch]"
 seen=$(counter stale_sequence)
 in_ns a "$TOOLS/rawsend" eth0 < "$WORK/tape" > /dev/null

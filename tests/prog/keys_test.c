@@ -1,93 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Who may speak for a native peer that has a key, or is bound to a path. What is refused moves its counter
- * and nothing of the record; each such case ends with a message that is taken, so that it could have been.
+ * Who may speak for a native peer that has a key. What is refused moves its counter and nothing of the
+ * record; each such case ends with a message that is taken, so that it could have been.
  */
-#include <time.h>
-
-#include <kphi/wire.h>
-
-#include "kernel/keyring.h"
-#include "prog/world.h"
-
-#define PEERS 64
-
-static const uint8_t bytes_1[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-static const uint8_t bytes_2[16] = {0xff, 0xee, 0xdd, 0xcc, 0xbb, 0xaa, 0x99, 0x88,
-				    0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 0};
-static const struct key key_1 = {7, {0x0706050403020100ULL, 0x0f0e0d0c0b0a0908ULL}};
-static const struct key key_2 = {8, {0x8899aabbccddeeffULL, 0x0011223344556677ULL}};
-
-static struct world world;
-static struct packet packet;
-static int ring;
-
-static int open_world(void **state)
-{
-	(void)state;
-	world_open(&world, "keys", PEERS, 8);
-	ring = keyring_make(&world.control, &world.store, "cluster", &world.why);
-	assert_true(ring >= 0);
-	assert_int_equal(keyring_add(&world.control, &world.store, ring, &key_1, &world.why), 0);
-	return 0;
-}
-
-static int close_world(void **state)
-{
-	(void)state;
-	world_close(&world);
-	return 0;
-}
-
-/* A peer that demands a tag of that ring, and how it is bound. */
-static uint32_t add_bound(uint8_t demands, const struct kphi_rule *rule)
-{
-	const struct kphi_peer peer = {.id.kind = KPHI_ID_NATIVE,
-				       .interval_ns = 3600000000000,
-				       .demands = demands,
-				       .ring = (uint16_t)ring};
-
-	return world_add_rule(&world, &peer, rule);
-}
-
-static uint32_t add_keyed(void)
-{
-	return add_bound(KPHI_DEMAND_KEY, NULL);
-}
-
-static struct message message_of(uint32_t slot, uint64_t epoch, uint64_t sequence)
-{
-	struct message m = world_message(&world, slot, epoch, sequence);
-
-	m.key_id = key_1.id;
-	m.key = bytes_1;
-	return m;
-}
-
-/* Refused as `outcome`, and not so much as the lock of the record was taken. */
-static void expect_refused(const struct packet *p, uint32_t slot, int outcome, const char *what)
-{
-	struct kphi_record before = world_record(&world, slot), after;
-	struct kphi_seal seal = world.store.seals[slot];
-
-	expect(&world, p, outcome, 0, what);
-	after = world_record(&world, slot);
-	assert_memory_equal(&before, &after, sizeof(before));
-	assert_int_equal(world.store.seals[slot].refused, seal.refused + 1);
-	assert_int_equal(world.store.seals[slot].refused_as, outcome);
-	assert_true(world.store.seals[slot].refused_ns > seal.refused_ns);
-}
-
-static void build(const struct message *m)
-{
-	packet_build(&packet, &(const struct shape){.version = 4}, m);
-}
-
-static void refused(const struct message *m, uint32_t slot, int outcome, const char *what)
-{
-	build(m);
-	expect_refused(&packet, slot, outcome, what);
-}
+#include "prog/keyed.h"
 
 /* --- the tag --- */
 
@@ -157,7 +73,6 @@ static void any_bit_is_refused(void **state)
 	expect(&world, &packet, KPHI_COUNT_beat, 0, "all of them as they were");
 }
 
-/* A longer message: what follows is not signed, and does not matter. */
 static void wrong_keys_are_refused(void **state)
 {
 	static const uint8_t nearly[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 14};
@@ -420,107 +335,6 @@ static void signed_epochs_may_be_far_ahead(void **state)
 	expect_message(&world, &m, KPHI_COUNT_beat, 0, "signed");
 }
 
-/* --- whence it comes --- */
-
-static void bind_source(struct kphi_rule *rule, uint8_t version, uint8_t host)
-{
-	uint8_t address[16] = {0};
-
-	if (version == 4) {
-		address[10] = address[11] = 0xff;
-		address[12] = 10;
-	} else {
-		address[0] = 0xfd;
-	}
-	address[15] = host;
-	memcpy(rule->source[rule->sources++], address, sizeof(address));
-}
-
-static void sources(void **state)
-{
-	struct kphi_rule rule = {0};
-	struct message m;
-	uint32_t slot;
-
-	(void)state;
-	bind_source(&rule, 4, 1);
-	bind_source(&rule, 6, 2);
-	bind_source(&rule, 4, 3);
-	slot = add_bound(KPHI_DEMAND_SOURCE, &rule);
-	m = world_message(&world, slot, 1, 0);
-	for (uint8_t host = 0; host < 8; host++)
-		for (uint8_t version = 4; version <= 6; version += 2) {
-			bool own = version == 4 ? host == 1 || host == 3 : host == 2;
-
-			m.sequence++;
-			packet_build(&packet, &(const struct shape){.version = version, .source = host}, &m);
-			if (own)
-				expect(&world, &packet, KPHI_COUNT_beat, 0, "its own address");
-			else
-				expect_refused(&packet, slot, KPHI_COUNT_peer_source, "another address");
-		}
-	assert_int_equal(world_record(&world, slot).beats, 3);
-}
-
-static void hops(void **state)
-{
-	const struct kphi_rule rule = {.min_ttl = 255};
-	uint32_t slot = add_bound(KPHI_DEMAND_TTL, &rule);
-	struct message m = world_message(&world, slot, 1, 0);
-
-	(void)state;
-	for (uint32_t ttl = 250; ttl <= 255; ttl++)
-		for (uint8_t version = 4; version <= 6; version += 2) {
-			m.sequence++;
-			packet_build(&packet, &(const struct shape){.version = version, .ttl = (uint8_t)ttl},
-				     &m);
-			if (ttl == 255)
-				expect(&world, &packet, KPHI_COUNT_beat, 0, "from this link");
-			else
-				expect_refused(&packet, slot, KPHI_COUNT_peer_ttl, "from beyond a router");
-		}
-}
-
-/* The loopback device is what test runs come by. */
-static void devices(void **state)
-{
-	struct kphi_rule rule = {.ifindex = 77, .device = "eth77"};
-	uint32_t slot = add_bound(KPHI_DEMAND_DEVICE, &rule);
-	struct message m = world_message(&world, slot, 1, 1);
-
-	(void)state;
-	refused(&m, slot, KPHI_COUNT_peer_device, "by lo");
-	assert_int_equal(control_follow(&world.control, &world.store, "eth77", 1, &world.why), 0);
-	assert_int_equal(world.store.rules[slot].ifindex, 1);
-	expect_message(&world, &m, KPHI_COUNT_beat, 0, "lo is called eth77 now");
-}
-
-/* Of all that may be wrong the cheapest is found first, and a tag is nothing that a flood could ask for. */
-static void the_path_comes_before_the_tag(void **state)
-{
-	struct kphi_rule rule = {.ifindex = 1, .device = "lo", .min_ttl = 255};
-	struct shape s = {.version = 4, .source = 9, .ttl = 64};
-	struct message m;
-	uint32_t slot;
-
-	(void)state;
-	bind_source(&rule, 4, 1);
-	slot = add_bound(KPHI_DEMAND_KEY | KPHI_DEMAND_SOURCE | KPHI_DEMAND_TTL | KPHI_DEMAND_DEVICE, &rule);
-	m = message_of(slot, 1, 1);
-	m.key = bytes_2;
-	packet_build(&packet, &s, &m);
-	expect_refused(&packet, slot, KPHI_COUNT_peer_ttl, "TTL, address and tag");
-	s.ttl = 255;
-	packet_build(&packet, &s, &m);
-	expect_refused(&packet, slot, KPHI_COUNT_peer_source, "address and tag");
-	s.source = 1;
-	packet_build(&packet, &s, &m);
-	expect_refused(&packet, slot, KPHI_COUNT_bad_tag, "tag");
-	m.key = bytes_1;
-	packet_build(&packet, &s, &m);
-	expect(&world, &packet, KPHI_COUNT_beat, 0, "nothing");
-}
-
 /* --- who lives in a slot next --- */
 
 static void nothing_of_a_seal_is_inherited(void **state)
@@ -593,10 +407,6 @@ int main(void)
 		cmocka_unit_test(recorded_packets_never_count_again),
 		cmocka_unit_test(nor_after_the_peer_was_added_again),
 		cmocka_unit_test(signed_epochs_may_be_far_ahead),
-		cmocka_unit_test(sources),
-		cmocka_unit_test(hops),
-		cmocka_unit_test(devices),
-		cmocka_unit_test(the_path_comes_before_the_tag),
 		cmocka_unit_test(nothing_of_a_seal_is_inherited),
 		cmocka_unit_test(a_store_may_require_keys),
 	};

@@ -203,6 +203,15 @@ static int key_add(struct kphi_cli *cli, struct args *args)
 
 /* --- use, drop --- */
 
+/* No store: no key, and none is made for it. */
+static int change(struct session *s, struct kphi_cli *cli)
+{
+	int exit = session_read(s, cli);
+
+	session_end(s);
+	return exit ? exit : session_change(s, cli);
+}
+
 static int use_key(struct session *s, const char *name, const char *peer)
 {
 	int ring = keyring_find(&s->store, name);
@@ -233,7 +242,7 @@ static int key_use(struct kphi_cli *cli, struct args *args)
 
 	if (key_name(args, name) || options_parse(args, use_specs, COUNT(use_specs), &c))
 		return KPHI_EXIT_USAGE;
-	exit = session_change(&s, cli);
+	exit = change(&s, cli);
 	exit = exit ? exit : use_key(&s, name, c.peer);
 	session_end(&s);
 	if (exit)
@@ -270,7 +279,7 @@ static int key_drop(struct kphi_cli *cli, struct args *args)
 
 	if (key_name(args, name) || options_parse(args, drop_specs, COUNT(drop_specs), &c))
 		return KPHI_EXIT_USAGE;
-	exit = session_change(&s, cli);
+	exit = change(&s, cli);
 	exit = exit ? exit : drop_key(&s, name, &c, &without);
 	session_end(&s);
 	if (exit)
