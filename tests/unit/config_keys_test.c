@@ -94,8 +94,10 @@ static void keys_are_taken(void **state)
 			   "  - {name: c, from: 10.0.0.3, port: 9}\n");
 
 	(void)state;
-	if (!c)
-		fail_msg("%s", said);
+	if (!c) {
+		print_message("%s\n", said);
+		abort(); /* of what the linter knows, only this does not return */
+	}
 	assert_int_equal(c->keys_count, 2);
 	assert_string_equal(c->keys[0].name, "old");
 	assert_int_equal(c->keys[0].count, 2);

@@ -172,25 +172,46 @@ static void print(const struct subject *s, const struct subject *baseline)
 	       series_at(&s->ns, 0), series_at(&s->ns, 0.99), series_at(&s->ns, 1), ROUNDS, s->repeat);
 }
 
+static void prepare(struct subject *s)
+{
+	s->frame = frame_make(s->port, s->recorder ? recorded_id : s->node ? s->node : node_id);
+	if (s->node) {
+		s->frame.wire.flags = htons(KPHI_WIRE_SIGNED);
+		s->frame.wire.key_id = htonl(BENCH_KEY_ID);
+	}
+	s->repeat = s->recorder ? RECORDED : REPEAT;
+}
+
+/* One after the other, round by round. */
+static void measure(struct place *p, struct subject *subjects, int n, uint32_t *taken)
+{
+	for (int round = 0; round <= ROUNDS; round++) /* the first one warms up */
+		for (int i = 0; i < n; i++)
+			run(p, &subjects[i], round, taken);
+	for (int i = 0; i < n; i++)
+		print(&subjects[i], &subjects[subjects[i].baseline]);
+}
+
+enum {
+	NOOP,
+	CLOCK,
+	FOREIGN,
+	RULE,
+	MANY_RULES,
+	MATCH,
+	SHAPES_TRIED,
+	BFD,
+	BEAT_NOOP,
+	BEAT,
+	BEAT_RECORDED,
+	BAD_TAG,
+	SIGNED_NOOP,
+	SIGNED,
+	SUBJECTS
+};
+
 void bench_packets(void)
 {
-	enum {
-		NOOP,
-		CLOCK,
-		FOREIGN,
-		RULE,
-		MANY_RULES,
-		MATCH,
-		SHAPES_TRIED,
-		BFD,
-		BEAT_NOOP,
-		BEAT,
-		BEAT_RECORDED,
-		BAD_TAG,
-		SIGNED_NOOP,
-		SIGNED,
-		SUBJECTS
-	};
 	static const struct store_size size = {.peers = MANY + KPHI_PEERS_DEFAULT, .window = 64};
 	struct ring_buffer *recorder;
 	uint32_t taken = 0;
@@ -230,22 +251,10 @@ void bench_packets(void)
 			    .counter = KPHI_COUNT_beat, .node = keyed_id},
 	};
 
-	for (int i = 0; i < SUBJECTS; i++) {
-		struct subject *s = &subjects[i];
-
-		s->frame = frame_make(s->port, s->recorder ? recorded_id : s->node ? s->node : node_id);
-		if (s->node) {
-			s->frame.wire.flags = htons(KPHI_WIRE_SIGNED);
-			s->frame.wire.key_id = htonl(BENCH_KEY_ID);
-		}
-		s->repeat = s->recorder ? RECORDED : REPEAT;
-	}
-	memcpy(&subjects[BFD].frame.wire, bfd_up, sizeof(bfd_up));
-	for (int round = 0; round <= ROUNDS; round++) /* the first one warms up */
-		for (int i = 0; i < SUBJECTS; i++)
-			run(&p, &subjects[i], round, &taken);
 	for (int i = 0; i < SUBJECTS; i++)
-		print(&subjects[i], &subjects[subjects[i].baseline]);
+		prepare(&subjects[i]);
+	memcpy(&subjects[BFD].frame.wire, bfd_up, sizeof(bfd_up));
+	measure(&p, subjects, SUBJECTS, &taken);
 	ring_buffer__free(recorder);
 	place_end(&p);
 }
