@@ -64,11 +64,32 @@ static __always_inline struct telling control_tells(const struct kphi_control *q
 	return t;
 }
 
+/* What the messages of whoever lived there showed. */
+static __always_inline void control_clear_seal(uint32_t slot)
+{
+	struct kphi_seal *seal = bpf_map_lookup_elem(&seals, &slot);
+
+	if (seal)
+		__builtin_memset(seal, 0, sizeof(*seal));
+}
+
+/* Must every native peer have a key, and this one has none? */
+static __always_inline int control_is_keyless(const struct kphi_peer *peer)
+{
+	uint32_t zero = 0;
+	struct kphi_store *header = bpf_map_lookup_elem(&store, &zero);
+
+	return header && header->flags & KPHI_STORE_KEYED && peer->id.kind == KPHI_ID_NATIVE &&
+	       !(peer->demands & KPHI_DEMAND_KEY);
+}
+
 static __always_inline int control_add(const struct kphi_control *q, struct place *p)
 {
 	struct kphi_slot to = {.slot = q->slot, .generation = p->record->generation};
 	struct telling telling;
 
+	if (control_is_keyless(&q->peer))
+		return KPHI_CONTROL_KEYLESS;
 	if (q->peer.id.kind == KPHI_ID_RULE && (q->peer.id.shape < 1 || q->peer.id.shape > KPHI_SHAPES))
 		return KPHI_CONTROL_BAD;
 	/* Commands queue for the store's lock file, so nothing takes the slot between this look and the lock
@@ -79,12 +100,14 @@ static __always_inline int control_add(const struct kphi_control *q, struct plac
 		return KPHI_CONTROL_TAKEN;
 
 	telling = control_tells(q, to.generation, KPHI_ARRIVAL_CLEARED);
+	control_clear_seal(q->slot);
 	bpf_spin_lock(&p->lock->lock);
 	version_move(p->record);
 	*p->peer = q->peer;
 	*p->rule = q->rule;
 	control_clear(p->record, p->peer, q->now_ns);
 	p->record->epoch = q->epoch_floor;
+	p->record->sequence.highest = q->sequence_floor;
 	version_move(p->record);
 	arrival_cleared(&telling, p->record);
 	bpf_spin_unlock(&p->lock->lock);
@@ -136,6 +159,7 @@ static __always_inline int control_reset(const struct kphi_control *q, struct pl
 	struct telling telling = control_tells(q, q->generation, KPHI_ARRIVAL_CLEARED);
 	int gone = 1;
 
+	control_clear_seal(q->slot);
 	bpf_spin_lock(&p->lock->lock);
 	if (p->record->generation == q->generation && p->record->state != KPHI_FREE) {
 		version_move(p->record);
@@ -158,8 +182,12 @@ static __always_inline int control_move(const struct kphi_control *q, struct pla
 
 	if (p->record->generation != q->generation || p->record->state == KPHI_FREE)
 		return KPHI_CONTROL_GONE;
-	if (old.kind != KPHI_ID_RULE || !*p->rule->device) /* nobody would look for it with a device */
+	if (!*p->rule->device) /* nobody would look for it with a device */
 		return KPHI_CONTROL_BAD;
+	if (old.kind != KPHI_ID_RULE) {
+		p->rule->ifindex = q->peer.id.device;
+		return KPHI_CONTROL_OK;
+	}
 	id.device = q->peer.id.device;
 	if (id.device == old.device)
 		return KPHI_CONTROL_OK;
@@ -179,12 +207,53 @@ static __always_inline int control_move(const struct kphi_control *q, struct pla
 	return KPHI_CONTROL_OK;
 }
 
-/* watch, unwatch, mute: what is configured of a peer that goes on. */
+/* A ring begins without keys, and ends so. */
+static __always_inline int control_ring(const struct kphi_control *q, struct kphi_ring *ring,
+					struct kphi_keys *k)
+{
+	__builtin_memset(k, 0, sizeof(*k));
+	__builtin_memset(ring, 0, sizeof(*ring));
+	__builtin_memcpy(ring->name, q->peer.name, sizeof(ring->name));
+	return KPHI_CONTROL_OK;
+}
+
+/* The number comes last, by an exchange that nothing passes: a packet that knows it finds the whole key. */
+static __always_inline int control_key(const struct kphi_control *q, struct kphi_ring *ring,
+				       struct kphi_keys *k)
+{
+	uint32_t place = q->place;
+
+	if (place >= KPHI_RING_KEYS || !*ring->name)
+		return KPHI_CONTROL_BAD;
+	__sync_lock_test_and_set(&k->key_id[place], 0);
+	k->key[place][0] = q->key[0];
+	k->key[place][1] = q->key[1];
+	__sync_lock_test_and_set(&k->key_id[place], q->key_id);
+	ring->key_id[place] = q->key_id;
+	ring->fingerprint[place] = q->fingerprint;
+	ring->added_ns[place] = q->now_ns;
+	return KPHI_CONTROL_OK;
+}
+
+static __always_inline int control_keys(const struct kphi_control *q)
+{
+	uint32_t number = q->ring;
+	struct kphi_ring *ring = bpf_map_lookup_elem(&rings, &number);
+	struct kphi_keys *k = bpf_map_lookup_elem(&keys, &number);
+
+	if (!ring || !k)
+		return KPHI_CONTROL_NO_SLOT;
+	return q->op == KPHI_CONTROL_RING ? control_ring(q, ring, k) : control_key(q, ring, k);
+}
+
+/* watch, unwatch, mute, use: what is configured of a peer that goes on. */
 static __always_inline int control_configure(const struct kphi_control *q, struct place *p)
 {
 	struct telling telling = control_tells(q, q->generation, KPHI_ARRIVAL_OTHER);
 	int gone = 1;
 
+	if (q->op == KPHI_CONTROL_USE && p->peer->id.kind != KPHI_ID_NATIVE) /* what it hears is not signed */
+		return KPHI_CONTROL_BAD;
 	bpf_spin_lock(&p->lock->lock);
 	if (p->record->generation == q->generation && p->record->state != KPHI_FREE) {
 		version_move(p->record);
@@ -192,6 +261,9 @@ static __always_inline int control_configure(const struct kphi_control *q, struc
 			p->peer->mute_until_ns = q->peer.mute_until_ns;
 			__builtin_memcpy(p->peer->mute_reason, q->peer.mute_reason,
 					 sizeof(p->peer->mute_reason));
+		} else if (q->op == KPHI_CONTROL_USE) {
+			p->peer->ring = q->peer.ring;
+			p->peer->demands |= KPHI_DEMAND_KEY;
 		} else {
 			p->peer->watched = q->op == KPHI_CONTROL_WATCH;
 		}
@@ -284,6 +356,8 @@ static __always_inline int control(const struct kphi_control *q)
 		return control_verdict(q);
 	if (q->op == KPHI_CONTROL_REFRESH)
 		return control_refresh(q);
+	if (q->op == KPHI_CONTROL_RING || q->op == KPHI_CONTROL_KEY)
+		return control_keys(q);
 	if (place_find(&p, q->slot))
 		return KPHI_CONTROL_NO_SLOT;
 	p.rule = bpf_map_lookup_elem(&rules, &q->slot);
@@ -301,6 +375,7 @@ static __always_inline int control(const struct kphi_control *q)
 	case KPHI_CONTROL_WATCH:
 	case KPHI_CONTROL_UNWATCH:
 	case KPHI_CONTROL_MUTE:
+	case KPHI_CONTROL_USE:
 		return control_configure(q, &p);
 	default:
 		return KPHI_CONTROL_BAD;

@@ -157,7 +157,7 @@ static __always_inline enum kphi_counter identify_native(const struct frame *f, 
 	b->native = 1;
 	b->sequence_bits = 64;
 	b->type = w->type;
-	b->flags = bpf_ntohs(w->flags) & 0xff;
+	b->flags = bpf_ntohs(w->flags) & 0xff & ~KPHI_WIRE_SIGNED; /* which is yet to be verified */
 	b->epoch = bpf_be64_to_cpu(w->epoch);
 	b->sequence = bpf_be64_to_cpu(w->sequence);
 	b->cluster_version = bpf_be64_to_cpu(w->cluster_version);

@@ -76,6 +76,29 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, KPHI_PEERS_DEFAULT);
+	__type(key, uint32_t);
+	__type(value, struct kphi_seal);
+} seals SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, KPHI_RINGS);
+	__type(key, uint32_t);
+	__type(value, struct kphi_ring);
+} rings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, KPHI_RINGS);
+	__type(key, uint32_t);
+	__type(value, struct kphi_keys);
+} keys SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__type(key, uint32_t);
 	__type(value, struct kphi_counters);

@@ -8,6 +8,7 @@
 #include "identify.h"
 #include "maps.h"
 #include "tick.h"
+#include "verify.h"
 
 /* A helper call, so it is asked only of a packet that is longer than the first buffer. */
 KPHI_INLINE uint64_t frame_length(const struct frame *f)
@@ -22,16 +23,18 @@ KPHI_INLINE long frame_copy(const struct frame *f, uint32_t offset, void *to, ui
 }
 
 /*
- * The wall clock is asked only when a message claims an epoch the record has not reached. The peek is made
- * without the lock: epochs only rise, so what passes here for known is known; a reset in between refuses one
- * message at worst.
+ * The wall clock is asked only when a message claims an epoch the record has not reached, and whose sender
+ * has not proved that it may. The peek is made without the lock: epochs only rise, so what passes here for
+ * known is known; a reset in between refuses one message at worst.
  */
-static __always_inline uint64_t record_epoch_limit(const struct kphi_record *r, uint64_t epoch)
+static __always_inline uint64_t record_epoch_limit(const struct kphi_record *r, const struct kphi_beat *b)
 {
 	uint64_t known = *(volatile const uint64_t *)&r->epoch;
 
-	if (epoch <= known)
+	if (b->epoch <= known)
 		return known;
+	if (b->flags & KPHI_WIRE_SIGNED)
+		return b->epoch;
 	return bpf_ktime_get_tai_ns() / 1000000000 + KPHI_EPOCH_AHEAD_S;
 }
 
@@ -78,7 +81,7 @@ static __always_inline int record_beat(struct kphi_beat *b, uint32_t slot, uint3
 	kphi_beat_meets_tick(b, t);
 	if (p.record->window.interval_ns > t->longest_ns)
 		t->longest_ns = p.record->window.interval_ns;
-	b->epoch_limit = record_epoch_limit(p.record, b->epoch);
+	b->epoch_limit = record_epoch_limit(p.record, b);
 
 	telling = arrival_begin(slot, generation, KPHI_ARRIVAL_MESSAGE, b->now_ns);
 	if (telling.on)
@@ -191,16 +194,105 @@ static __always_inline int record_rule(const struct frame *f, const struct datag
 	return fits == KPHI_COUNT_beat ? record_beat(b, p.to.slot, p.to.generation) : fits;
 }
 
+/* Does the message show what its peer demands? KPHI_COUNT_beat, or what it lacks. */
+static __always_inline int record_verify(const struct frame *f, struct claim *c)
+{
+	enum kphi_counter shown;
+	struct kphi_peer *peer;
+	struct kphi_rule *rule;
+	struct kphi_seal *seal;
+	struct kphi_keys *ring;
+	uint32_t slot, number;
+
+	if (!c)
+		return KPHI_COUNT_internal;
+	slot = c->slot; /* on the stack: before 6.3 a key cannot be where an argument points */
+	peer = bpf_map_lookup_elem(&peers, &slot);
+	rule = bpf_map_lookup_elem(&rules, &slot);
+	seal = bpf_map_lookup_elem(&seals, &slot);
+	if (!peer || !rule || !seal)
+		return KPHI_COUNT_internal;
+	shown = verify_path(f, c, peer->demands, rule);
+	if (shown == KPHI_COUNT_beat && peer->demands & KPHI_DEMAND_KEY) {
+		number = peer->ring;
+		ring = bpf_map_lookup_elem(&keys, &number);
+		shown = ring ? verify_tag(f, c, ring) : KPHI_COUNT_internal;
+	}
+	if (shown == KPHI_COUNT_beat)
+		return shown;
+	__sync_fetch_and_add(&seal->refused, 1);
+	seal->refused_ns = c->now_ns;
+	seal->refused_as = shown;
+	return shown;
+}
+
+/* Functions of their own: peers that demand nothing pay nothing for this, and the verifier has less to carry.
+ */
+__attribute__((noinline)) int record_verify_packet(struct xdp_md *ctx, struct claim *c)
+{
+	struct frame f = frame_of_packet(ctx);
+
+	return record_verify(&f, c);
+}
+
+__attribute__((noinline)) int record_verify_buffer(struct __sk_buff *skb, struct claim *c)
+{
+	struct frame f = frame_of_buffer(skb);
+
+	return record_verify(&f, c);
+}
+
+/* Which key was last in use, for who looks. */
+static __always_inline void record_key(uint32_t slot, uint32_t key_id)
+{
+	struct kphi_seal *seal = bpf_map_lookup_elem(&seals, &slot);
+
+	if (seal && seal->key_id != key_id)
+		seal->key_id = key_id;
+}
+
+/* For a peer that has demands: KPHI_COUNT_beat if they are met, with *key_id; 0: none of them is a key. */
+static __always_inline int record_prove(const struct frame *f, const struct datagram *d, struct kphi_beat *b,
+					uint32_t slot, uint32_t *key_id)
+{
+	struct claim claim = claim_of(d, slot, b->device);
+	int shown;
+
+	claim.now_ns = b->now_ns;
+	shown = f->socket_buffer ? record_verify_buffer(f->context, &claim)
+				 : record_verify_packet(f->context, &claim);
+	*key_id = claim.key_id;
+	if (claim.key_id)
+		b->flags |= KPHI_WIRE_SIGNED;
+	return shown;
+}
+
 static __always_inline int record_native(const struct frame *f, const struct datagram *d, struct kphi_beat *b)
 {
-	struct kphi_slot *to;
+	uint32_t key_id = 0;
+	struct kphi_peer *peer;
+	struct kphi_slot *found, to;
 	struct kphi_id id;
-	enum kphi_counter understood = identify_native(f, d, &id, b);
+	int outcome = identify_native(f, d, &id, b);
 
-	if (understood != KPHI_COUNT_beat)
-		return understood;
-	to = bpf_map_lookup_elem(&ids, &id);
-	return to ? record_beat(b, to->slot, to->generation) : KPHI_COUNT_unknown_peer;
+	if (outcome != KPHI_COUNT_beat)
+		return outcome;
+	found = bpf_map_lookup_elem(&ids, &id);
+	if (!found)
+		return KPHI_COUNT_unknown_peer;
+	to = *found; /* once: what is proved for one peer must not be recorded for the next one there */
+	peer = bpf_map_lookup_elem(&peers, &to.slot);
+	if (!peer)
+		return KPHI_COUNT_internal;
+	if (peer->demands) {
+		outcome = record_prove(f, d, b, to.slot, &key_id);
+		if (outcome != KPHI_COUNT_beat)
+			return outcome;
+	}
+	outcome = record_beat(b, to.slot, to.generation);
+	if (key_id && outcome <= KPHI_COUNT_down)
+		record_key(to.slot, key_id);
+	return outcome;
 }
 
 /* Does an outcome say that no native peer has sent this? */

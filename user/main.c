@@ -21,6 +21,7 @@ static const struct {
 	{"top", cmd_top, "live: the most suspicious peers first"},
 	{"net", cmd_net, "the devices that listen: attach, detach, show"},
 	{"store", cmd_store, "the pinned maps: create, show, purge"},
+	{"key", cmd_key, "with what native peers prove that a message is theirs"},
 	{"guard", cmd_guard, "what this host knows about its own hearing: stalls, blind devices"},
 	{"doctor", cmd_doctor, "what stands in the way of heartbeats on this host, and what to do"},
 	{"beat", cmd_beat, "send heartbeats"},

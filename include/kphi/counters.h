@@ -34,6 +34,12 @@
 	X(wire_type, "heartbeats of an unknown or reserved type")                                            \
 	X(wire_length, "heartbeats whose length field cannot be right")                                      \
 	X(unknown_peer, "heartbeats of a node id that was never added")                                      \
+	X(peer_source, "heartbeats of a peer from an address that is not one of its own")                    \
+	X(peer_device, "heartbeats of a peer by another device than its own")                                \
+	X(peer_ttl, "heartbeats of a peer with a lower TTL than it must have: they have crossed a router")   \
+	X(not_signed, "heartbeats without a tag of a peer that has a key")                                   \
+	X(unknown_key, "heartbeats signed with a key that the peer does not have, or not any more")          \
+	X(bad_tag, "heartbeats whose tag is wrong: forged, or signed with another key of that number")       \
 	X(stale_epoch, "messages of an epoch before the peer's current one")                                 \
 	X(future_epoch, "epochs more than a day beyond this host's wall clock")                              \
 	X(after_down, "messages of an epoch that was declared down")                                         \

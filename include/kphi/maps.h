@@ -11,6 +11,9 @@
  *   windows   peers, mmap     uint64_t[window + 8]: ring of intervals packets and control, under `locks`
  *   locks     peers           struct kphi_lock                        packets and control
  *   ids       peers, a hash   struct kphi_id -> struct kphi_slot      control program
+ *   seals     peers, mmap     struct kphi_seal: what was refused      packets
+ *   rings     KPHI_RINGS,mmap struct kphi_ring: names of keys         control program
+ *   keys      KPHI_RINGS      struct kphi_keys: the keys, root's only control program
  *   ports     1, a global     struct kphi_ports                       control program
  *   counters  CPUs, mmap      struct kphi_counters                    packets, each CPU its own
  *   ticks     CPUs, mmap      struct kphi_tick                        the guard's ticks, each CPU its own
@@ -38,11 +41,15 @@
 
 #define KPHI_NAME_SIZE 64 /* with the terminating zero */
 
+enum kphi_store_flag {
+	KPHI_STORE_KEYED = 1 << 0, /* every native peer must have a key */
+};
+
 struct kphi_store {
 	uint32_t peers; /* capacity */
 	uint32_t window; /* intervals kept per peer */
 	uint32_t cpus; /* elements of `counters` and `ticks` */
-	uint32_t reserved;
+	uint32_t flags; /* enum kphi_store_flag, or'ed */
 	uint64_t created_ns;
 	uint8_t unused[40];
 };
@@ -113,10 +120,17 @@ enum kphi_decoder {
 };
 
 #define KPHI_DEVICE_SIZE 16 /* IFNAMSIZ */
+#define KPHI_SOURCES     4 /* addresses that a native peer may be bound to */
 
+/* How it is recognised; of a native peer, by what else than its id: see enum kphi_demand. */
 struct kphi_rule {
-	struct kphi_match match[KPHI_MATCHES];
-	struct kphi_match leave; /* a packet that has this says goodbye */
+	union {
+		struct {
+			struct kphi_match match[KPHI_MATCHES];
+			struct kphi_match leave; /* a packet that has this says goodbye */
+		};
+		uint64_t source[KPHI_SOURCES][2]; /* native: 16 bytes each, as in the identity of a rule */
+	};
 	uint64_t local_rx_ns; /* BFD: this host's required minimum receive interval; 0: not known */
 	uint16_t sequence_offset;
 	uint8_t sequence_bits; /* 8, 16, 32 or 64; 0: packets have no sequence number */
@@ -126,7 +140,10 @@ struct kphi_rule {
 	uint8_t decoder; /* enum kphi_decoder */
 	uint8_t any_source; /* the speaker may change: a handover, not another peer */
 	uint8_t preset; /* user space's: under which word it was added */
-	uint8_t reserved[22];
+	uint8_t sources; /* native: so many of them */
+	uint8_t unused;
+	uint32_t ifindex; /* native: of `device` */
+	uint8_t reserved[16];
 	char device[KPHI_DEVICE_SIZE]; /* name behind the identity's ifindex; may be empty */
 };
 
@@ -145,6 +162,14 @@ enum kphi_peer_set {
 	KPHI_SET_PAUSE = 1 << 1,
 };
 
+/* What a native message must show besides the peer's id. */
+enum kphi_demand {
+	KPHI_DEMAND_KEY = 1 << 0, /* a tag made with a key of the peer's ring */
+	KPHI_DEMAND_SOURCE = 1 << 1, /* one of the rule's sources */
+	KPHI_DEMAND_DEVICE = 1 << 2, /* the rule's device */
+	KPHI_DEMAND_TTL = 1 << 3, /* the rule's min_ttl */
+};
+
 struct kphi_peer {
 	char name[KPHI_NAME_SIZE];
 	char host[KPHI_NAME_SIZE]; /* label that groups several streams of one host; may be empty */
@@ -157,7 +182,9 @@ struct kphi_peer {
 	uint8_t model; /* enum kphi_model */
 	uint8_t set; /* enum kphi_peer_set, or'ed */
 	uint8_t watched; /* somebody waits for its next beat */
-	uint8_t unused[5];
+	uint8_t demands; /* enum kphi_demand, or'ed */
+	uint16_t ring; /* KPHI_DEMAND_KEY: index into `rings` and `keys` */
+	uint8_t unused[2];
 	uint64_t mute_until_ns; /* maintenance: no verdicts before */
 	char mute_reason[48];
 };
@@ -265,6 +292,39 @@ struct kphi_record {
 		struct kphi_bfd bfd;
 		uint64_t speaker[2]; /* other rules: source address, 16 bytes in network order */
 	};
+};
+
+#define KPHI_RINGS 1024
+
+/*
+ * A name under which peers have their key. It has two places, so that while senders change from one key to
+ * the next both are accepted. What stands here is for everybody who may read the store.
+ */
+#define KPHI_RING_KEYS 2
+
+struct kphi_ring {
+	char name[KPHI_NAME_SIZE]; /* empty: there is no such ring */
+	uint64_t added_ns[KPHI_RING_KEYS];
+	uint64_t fingerprint[KPHI_RING_KEYS]; /* of the key: tells two apart, and nothing else */
+	uint32_t key_id[KPHI_RING_KEYS]; /* as it is on the wire; 0: no key in this place */
+};
+
+/* And what stands here is not. */
+struct kphi_keys {
+	uint64_t key[KPHI_RING_KEYS][2];
+	uint32_t key_id[KPHI_RING_KEYS];
+};
+
+/*
+ * Of a native peer that has demands: what its messages showed. Not in the record, so that a message that
+ * could not prove itself moves nothing there, not even its lock. Single words, each of which may be read at
+ * any time.
+ */
+struct kphi_seal {
+	uint64_t refused; /* messages */
+	uint64_t refused_ns; /* last time */
+	uint32_t refused_as; /* enum kphi_counter: what that one lacked */
+	uint32_t key_id; /* of the last accepted message; 0: none was signed */
 };
 
 struct kphi_lock {
@@ -419,6 +479,9 @@ enum kphi_control_op {
 	KPHI_CONTROL_MOVE = 10, /* a rule's device has another ifindex now: peer.id.device */
 	KPHI_CONTROL_VERDICT = 12, /* on the slot, whoever lives there */
 	KPHI_CONTROL_REFRESH = 13, /* the verdicts on slots `slot` up to `end` that have verdict.life */
+	KPHI_CONTROL_RING = 20, /* `ring` has the name peer.name from now on, and no key; "" frees it */
+	KPHI_CONTROL_KEY = 21, /* `key` into `place` of `ring`; a key_id of 0 takes out what is there */
+	KPHI_CONTROL_USE = 22, /* the peer's messages must be signed with a key of peer.ring */
 };
 
 /* So many slots, at most, are refreshed by one request: its CPU takes no packets while it runs, some 10 us.
@@ -439,6 +502,11 @@ struct kphi_control {
 	struct kphi_rule rule; /* add */
 	struct kphi_shape shape; /* add: what stands at peer.id.shape */
 	struct kphi_verdict verdict; /* verdict: all but its version; refresh: its life */
+	uint64_t sequence_floor; /* add: of epoch_floor, numbers up to this are stale */
+	uint64_t key[2]; /* key */
+	uint64_t fingerprint;
+	uint32_t key_id;
+	uint16_t ring, place; /* ring, key */
 };
 
 /* What the control program answers (its return value). */
@@ -450,6 +518,7 @@ enum kphi_control_result {
 	KPHI_CONTROL_TAKEN = 4, /* add: the identity belongs to another peer */
 	KPHI_CONTROL_GONE = 5, /* delete, reset: another generation lives there */
 	KPHI_CONTROL_FULL = 6, /* add: `ids` has no room */
+	KPHI_CONTROL_KEYLESS = 7, /* add: every native peer of this store must have a key */
 };
 
 /* For whom a packet may be: a bit for native heartbeats, and one for each shape of rules on its port. */
@@ -470,11 +539,13 @@ KPHI_ASSERT_SIZE(struct kphi_slot, 8);
 KPHI_ASSERT_SIZE(struct kphi_match, 24);
 KPHI_ASSERT_SIZE(struct kphi_shape, 24);
 KPHI_ASSERT_SIZE(struct kphi_rule, 128);
+KPHI_ASSERT_OFFSET(struct kphi_rule, ifindex, 92);
 KPHI_ASSERT_SIZE(struct kphi_ports, 8 + 2 * KPHI_PORT_ROWS + 16 * 24);
 KPHI_ASSERT_SIZE(struct kphi_bfd, 16);
 KPHI_ASSERT_SIZE(struct kphi_peer, 280);
 KPHI_ASSERT_OFFSET(struct kphi_peer, id, 128);
 KPHI_ASSERT_OFFSET(struct kphi_peer, model, 216);
+KPHI_ASSERT_OFFSET(struct kphi_peer, ring, 220);
 KPHI_ASSERT_SIZE(struct kphi_window, 104);
 KPHI_ASSERT_SIZE(struct kphi_sequence, 40);
 KPHI_ASSERT_SIZE(struct kphi_record, 304);
@@ -489,6 +560,9 @@ KPHI_ASSERT_SIZE(struct kphi_daemon, 7928);
 KPHI_ASSERT_SIZE(struct kphi_hint, 8);
 KPHI_ASSERT_SIZE(struct kphi_timer, 16);
 KPHI_ASSERT_OFFSET(struct kphi_peer, mute_until_ns, 224);
-KPHI_ASSERT_SIZE(struct kphi_control, 536);
+KPHI_ASSERT_SIZE(struct kphi_ring, 104);
+KPHI_ASSERT_SIZE(struct kphi_keys, 40);
+KPHI_ASSERT_SIZE(struct kphi_seal, 24);
+KPHI_ASSERT_SIZE(struct kphi_control, 576);
 
 #endif

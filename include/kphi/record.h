@@ -26,7 +26,7 @@ struct kphi_beat {
 	uint32_t device; /* ifindex it came by */
 	uint16_t cpu;
 	uint8_t type; /* enum kphi_wire_type */
-	uint8_t flags; /* enum kphi_wire_flag */
+	uint8_t flags; /* enum kphi_wire_flag; KPHI_WIRE_SIGNED: its tag was verified */
 	uint8_t native; /* has an epoch; the packets of a rule have none */
 	uint8_t sequence_bits; /* 8 to 64; 0: it has no sequence number */
 	uint8_t decoder; /* enum kphi_decoder */
@@ -184,6 +184,10 @@ KPHI_INLINE enum kphi_counter kphi_record_judge(struct kphi_record *r, const str
 			return KPHI_COUNT_future_epoch;
 		*fresh = 1;
 	}
+	/* One that was heard before the peer was added again: the highest is what is known of that life. */
+	if (r->state == KPHI_WAITING && b->epoch == r->epoch && r->sequence.highest &&
+	    b->sequence <= r->sequence.highest)
+		return KPHI_COUNT_stale_sequence;
 	if (*fresh)
 		return KPHI_COUNT_beat;
 	if (r->state == KPHI_DOWN)

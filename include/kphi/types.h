@@ -42,6 +42,12 @@ KPHI_INLINE uint64_t kphi_be64(uint64_t x)
 	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap64(x) : x;
 }
 
+/* The order of bytes in which the least significant one comes first, to the host's, and back. */
+KPHI_INLINE uint64_t kphi_le64(uint64_t x)
+{
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? x : __builtin_bswap64(x);
+}
+
 #define KPHI_ASSERT_SIZE(type, size) _Static_assert(sizeof(type) == (size), #type " is part of the contract")
 #define KPHI_ASSERT_OFFSET(type, member, offset)                                                             \
 	_Static_assert(__builtin_offsetof(type, member) == (offset), #type "." #member " moved")

@@ -25,7 +25,7 @@ enum kphi_wire_type {
 
 enum kphi_wire_flag {
 	KPHI_WIRE_DEGRADED = 1 << 0, /* the sender lives, but its own health check fails */
-	KPHI_WIRE_SIGNED = 1 << 1, /* `tag` holds a SipHash-2-4 of everything before it */
+	KPHI_WIRE_SIGNED = 1 << 1, /* `tag` holds the SipHash-2-4 of the 80 bytes before it, see siphash.h */
 };
 
 struct kphi_wire {

@@ -60,7 +60,7 @@ table << 'END'
 no object, no command, no such word
 2||an OBJECT is missing. `kphi help` lists them
 2|''|is unknown
-2|xyzzy show|'xyzzy' is unknown: choose peer, top, net, store, guard, doctor, beat, run, event, web, check, trace or help
+2|xyzzy show|'xyzzy' is unknown: choose peer, top, net, store, key, guard, doctor, beat, run, event, web, check, trace or help
 2|pear show|did you mean peer?
 2|peer|peer: a command is missing. `kphi peer help` lists them
 2|peer list|peer: 'list' is unknown
@@ -149,11 +149,11 @@ who it is
 2|peer add db1 id 1234|id:
 2|peer add db1 id 00000000-0000-0000-0000-000000000000|id: the nil UUID
 2|peer add db1 id $U1 id $U2|'id' is given twice
-2|peer add db1 id $U1 from 10.0.0.1 port 7|say who it is
+2|peer add db1 id $U1 from 10.0.0.1 port 7|port: that is of a rule. A native sender is known by its id, and bound by `from`, `dev` and `ttl`
 2|peer add db1 from 10.0.0.1|from: `from` and `port` go together
 2|peer add db1 port 7|a rule without `from` needs a `match`
-2|peer add db1 id $U1 port 7|say who it is
-2|peer add db1 id $U1 vlan 7|say who it is
+2|peer add db1 id $U1 port 7|port: that is of a rule
+2|peer add db1 id $U1 vlan 7|vlan: that is of a rule
 2|peer add db1 interval 1s|say who it is
 2|peer add db1 from 10.0.0.256 port 7|from:
 2|peer add db1 from localhost port 7|from:
@@ -196,7 +196,7 @@ how it is judged
 2|peer add db1 id $U1 interval 1fortnight|interval:
 2|peer add db1 id $U1 interval 1000.5ns|interval:
 2|peer add db1 id $U1 interval 1s interval 1s|'interval' is given twice
-2|peer add db1 id $U1 m normal|'m' is ambiguous: it could be match, model, min-std or max-interval
+2|peer add db1 id $U1 m normal|'m' is ambiguous: it could be min-epoch, match, model, min-std or max-interval
 2|peer add db1 id $U1 model cauchy|model: 'cauchy' is unknown: choose normal, akka, exponential, loss or empirical
 2|peer add db1 id $U1 model exponential pause 1s|it has no `min-std` and no `pause`
 2|peer add db1 id $U1 model exponential min-std 1s|it has no `min-std` and no `pause`
@@ -254,6 +254,35 @@ metrics, and a peer that is called so
 0|peer add v51 proto vrrp vrid 51|added: v51
 1|peer add again proto vr vrid 51|again: v51 is that identity already
 0|peer add v52 proto vrrp vrid 52 dev no-such-dev|there is no device no-such-dev yet
+keys
+0|key show|
+2|key|a command is missing
+2|key add|a name is missing
+2|key add k|say where the key is: `file FILE`, or `generate FILE`
+2|key add k file a generate b|say where the key is
+2|key add k file a id 7|`id` is for `generate`
+2|key add k generate a id 0|id:
+2|key add ' k' file a|key add:
+1|key add k file $WORK/nowhere|nowhere: cannot be read: No such file
+1|key add k file $WORK|no key file
+1|key add k generate $WORK/nowhere/k|cannot be made: No such file
+2|key use k|'peer' is missing
+1|key use k peer db1|k: there is no key of that name
+1|key drop k|k: there is no key of that name
+2|key drop k id 0|id:
+2|key drop|a name is missing
+2|key show k|unexpected 'k'
+1|peer add db3 id $U3 key k|k: there is no key of that name
+2|peer add r from 10.0.0.1 port 7 key k|only native heartbeats are signed and have epochs
+2|peer add r from 10.0.0.1 port 7 min-epoch 9|only native heartbeats are signed and have epochs
+2|peer add db3 id $U3 from 10.0.0.1,10.0.0.1|from: 10.0.0.1 is there twice
+2|peer add db3 id $U3 from 1.1.1.1,1.1.1.2,1.1.1.3,1.1.1.4,1.1.1.5|from: a peer is bound to at most 4 addresses
+2|peer add db3 id $U3 from 1.1.1.1,,1.1.1.2x|from:
+2|peer add db3 id $U3 from ,|from:
+2|peer add db3 id $U3 ttl 256|ttl:
+2|peer add db3 id $U3 ttl 0|ttl:
+2|peer add db3 id $U3 dev a/b|dev: 'a/b' is no device
+1|key add k file /dev/zero|/dev/zero: no key file
 devices
 2|net attach|'dev' is missing
 2|net attach dev|'dev' needs a word

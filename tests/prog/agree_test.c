@@ -4,6 +4,10 @@
  * frames that chance has damaged: which counter, and whose beat. So what the unit tests and fuzzers learn
  * from the one holds for the others.
  */
+#include <kphi/wire.h>
+
+#include "../../bpf/verify.h"
+#include "kernel/keyring.h"
 #include "prog/bfd.h"
 #include "prog/rules.h"
 #include "unit/frame.h"
@@ -12,7 +16,12 @@
 #define PEERS  16
 #define TAKEN  KPHI_COUNT_beat /* stands for all that depends on what was heard before */
 
-static uint32_t native; /* the slot of the native peer; those of the rules follow */
+/* The slots of native peers; those of the rules follow. */
+enum { OPEN, KEYED, BOUND, NATIVES };
+
+static const uint8_t key_bytes[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+static const struct key key = {7, {0x0706050403020100ULL, 0x0f0e0d0c0b0a0908ULL}};
+static const struct kphi_keys keys = {.key_id = {7}, .key = {{0x0706050403020100ULL, 0x0f0e0d0c0b0a0908ULL}}};
 static struct frame_rule list[PEERS];
 static struct frame_rules rules = {.list = list, .device = 1};
 
@@ -55,12 +64,25 @@ static const struct shape headers[] = {
 static const uint8_t knet[26] = {1, 0x81, 0, 2, 0, 0, 0, 0xaa, 7, 0, 0, 0, 0, 0, 0x30};
 static const uint8_t vrrp[20] = {0x21, 0x33, 0x96, 1, 0, 1, 0x3e, 0x19, 0x0a, 0x4d};
 
+/* Of one of the native peers: signed rightly, wrongly, with a key that nobody knows, or not. */
+static struct message some_message(uint32_t round)
+{
+	static const uint8_t other[16] = {1};
+	struct message m = world_message(&world, random_below(NATIVES), 1, round);
+
+	if (!random_below(4))
+		return m;
+	m.key = random_below(8) ? key_bytes : other;
+	m.key_id = random_below(8) ? key.id : 9;
+	return m;
+}
+
 /* A payload, and where it goes; the last ones are foreign, which may be dismissed before they are parsed. */
 static void build(uint32_t round)
 {
 	static const uint8_t ttls[] = {64, 254, 255, 255};
 	struct shape s = headers[random_below(COUNT(headers))];
-	struct message m = world_message(&world, native, 1, round);
+	struct message m = some_message(round);
 	uint8_t payload[MESSAGE_SIZE];
 
 	s.source = (uint8_t)(2 + random_below(2));
@@ -161,7 +183,7 @@ static struct opinion of_the_kernel(void)
 		o.slot = i;
 	}
 	if (o.outcome == KPHI_COUNT_leave || o.outcome == KPHI_COUNT_down ||
-	    o.outcome >= KPHI_COUNT_unknown_peer)
+	    o.outcome == KPHI_COUNT_unknown_peer || o.outcome >= KPHI_COUNT_stale_epoch)
 		o.outcome = TAKEN;
 	return o;
 }
@@ -174,11 +196,42 @@ static bool is_rules_row(const struct parsed *p)
 	return false;
 }
 
+/* Whose native message it is; NATIVES: nobody's. */
+static uint32_t find_native(const struct kphi_id *id)
+{
+	uint32_t slot = 0;
+
+	while (slot < NATIVES && memcmp(id, &world.store.peers[slot].id, sizeof(*id)) != 0)
+		slot++;
+	return slot;
+}
+
+/* What the same text makes of the demands of its peer. */
+static struct opinion of_a_native(const struct packet *p, uint32_t slot)
+{
+	static uint8_t bytes[PACKET_MAX];
+	uint64_t length = p->length;
+	struct frame f = {bytes, bytes + length, &length, 0};
+	struct datagram d = {.payload = 0};
+	struct opinion o = {TAKEN, (int)slot};
+	struct claim c;
+
+	memcpy(bytes, p->bytes, p->length);
+	assert_int_equal(parse_frame(&f, &d), PARSED);
+	c = claim_of(&d, slot, 1);
+	o.outcome = (int)verify_path(&f, &c, world.store.peers[slot].demands, &world.store.rules[slot]);
+	if (o.outcome == TAKEN && world.store.peers[slot].demands & KPHI_DEMAND_KEY)
+		o.outcome = (int)verify_tag(&f, &c, &keys);
+	if (o.outcome != TAKEN)
+		o.slot = -1;
+	return o;
+}
+
 static struct opinion of_the_host(const struct packet *p)
 {
 	struct parsed parsed = frame_parse_for(p->bytes, p->length, p->length, &rules);
 	bool for_natives = parsed.protocol == PROTOCOL_UDP && parsed.port == MESSAGE_PORT;
-	bool known = !memcmp(&parsed.id, &world.store.peers[native].id, sizeof(parsed.id));
+	uint32_t native = find_native(&parsed.id);
 
 	if (parsed.verdict != PARSED)
 		return (struct opinion){parsed.verdict == FOREIGN ? NOTHING : parsed.verdict, -1};
@@ -186,11 +239,11 @@ static struct opinion of_the_host(const struct packet *p)
 		return (struct opinion){NOTHING, -1};
 	if (parsed.fragment)
 		return (struct opinion){KPHI_COUNT_fragment, -1};
-	if (for_natives && parsed.native == TAKEN && known)
-		return (struct opinion){TAKEN, (int)native};
+	if (for_natives && parsed.native == TAKEN && native < NATIVES)
+		return of_a_native(p, native);
 	if (parsed.rule >= 0)
 		return (struct opinion){(int)parsed.ruled,
-					parsed.ruled == TAKEN ? (int)native + 1 + parsed.rule : -1};
+					parsed.ruled == TAKEN ? NATIVES + parsed.rule : -1};
 	if (for_natives)
 		return (struct opinion){(int)parsed.native, -1};
 	return (struct opinion){KPHI_COUNT_no_rule, -1};
@@ -246,10 +299,11 @@ static void kernel_and_host_agree(void **state)
 	}
 	assert_true(refused < ROUNDS / 10);
 	/* Chance met everything there is to agree on. */
-	for (int i = NOTHING; i < KPHI_COUNT_unknown_peer; i++)
-		if (i != KPHI_COUNT_leave && i != KPHI_COUNT_down && met[1 + i] < 50)
+	for (int i = NOTHING; i < KPHI_COUNT_stale_epoch; i++)
+		if (i != KPHI_COUNT_leave && i != KPHI_COUNT_down && i != KPHI_COUNT_unknown_peer &&
+		    i != KPHI_COUNT_peer_device && met[1 + i] < 50)
 			fail_msg("met %s only %u times", i < 0 ? "nothing" : counter_names[i], met[1 + i]);
-	for (uint32_t i = 0; i <= 1 + native + rules.n; i++)
+	for (uint32_t i = 0; i <= NATIVES + rules.n; i++)
 		if (taken[i] < 50)
 			fail_msg("slot %d took only %u", (int)i - 1, taken[i]);
 }
@@ -263,16 +317,32 @@ static void add(const struct rule_for *f, const struct kphi_rule *rule)
 	const uint32_t zero = 0;
 	uint32_t slot = rule_add(f, rule);
 
-	assert_int_equal(slot, native + 1 + rules.n++);
+	assert_int_equal(slot, NATIVES + rules.n++);
 	assert_int_equal(bpf_map_lookup_elem(load_map_fd(world.skeleton, ".data.ports"), &zero, &ports), 0);
 	r->id = world.store.peers[slot].id;
 	r->rule = world.store.rules[slot];
 	r->shape = ports.shape[r->id.shape];
 }
 
+static void add_natives(void)
+{
+	struct kphi_peer hourly = {.id.kind = KPHI_ID_NATIVE, .interval_ns = 3600000000000};
+	struct kphi_rule from = {.sources = 1, .min_ttl = 255};
+	int ring = keyring_make(&world.control, &world.store, "ring", &world.why);
+
+	assert_true(ring >= 0);
+	assert_int_equal(keyring_add(&world.control, &world.store, ring, &key, &world.why), 0);
+	assert_int_equal(world_add(&world, &hourly), OPEN);
+	hourly.demands = KPHI_DEMAND_KEY;
+	hourly.ring = (uint16_t)ring;
+	assert_int_equal(world_add(&world, &hourly), KEYED);
+	hourly.demands |= KPHI_DEMAND_SOURCE | KPHI_DEMAND_TTL;
+	memcpy(from.source[0], (const uint8_t[16]){[10] = 0xff, [11] = 0xff, [12] = 10, [15] = 2}, 16);
+	assert_int_equal(world_add_rule(&world, &hourly, &from), BOUND);
+}
+
 static int open_world(void **state)
 {
-	const struct kphi_peer hourly = {.id.kind = KPHI_ID_NATIVE, .interval_ns = 3600000000000};
 	struct kphi_rule bfd = {.decoder = KPHI_DECODER_BFD, .min_ttl = 255};
 	struct kphi_rule ping = {
 		.match = {rule_match(knet, 0, 2)}, .sequence_offset = 23, .sequence_bits = 16, .vlan = 100};
@@ -286,7 +356,7 @@ static int open_world(void **state)
 
 	(void)state;
 	world_open_loose(&world, PEERS, 8);
-	native = world_add(&world, &hourly);
+	add_natives();
 	add(&(struct rule_for){.source = 2, .port = BFD_PORT}, &bfd);
 	add(&(struct rule_for){.source = 2, .port = BFD_PORT, .version = 6}, &bfd);
 	add(&(struct rule_for){.source = 2}, &ping);

@@ -5,6 +5,7 @@
  * bring about alone (a stall, another CPU's later stamp, an identity that points nowhere) is written into
  * them.
  */
+#include "kernel/keyring.h"
 #include "prog/bfd.h"
 #include "prog/world.h"
 
@@ -281,6 +282,43 @@ static bool recorder_causes(struct cause *c, enum kphi_counter which, uint32_t s
 	return true;
 }
 
+/* A peer that demands something which its next beat has not. */
+static bool demand_causes(struct cause *c, enum kphi_counter which, uint32_t slot)
+{
+	static const uint8_t wrong[16] = {1};
+	const struct kphi_rule rule = {.min_ttl = 255, .sources = 1, .ifindex = 99};
+	const struct key key = {7, {1, 2}};
+	struct kphi_peer peer = world.store.peers[slot];
+	int ring = keyring_make(&world.control, &world.store, "ring", &world.why);
+
+	assert_int_equal(keyring_add(&world.control, &world.store, ring, &key, &world.why), 0);
+	peer.ring = (uint16_t)ring;
+	c->message.key = which == KPHI_COUNT_not_signed ? NULL : wrong;
+	c->message.key_id = which == KPHI_COUNT_unknown_key ? 8 : key.id;
+	switch (which) {
+	case KPHI_COUNT_peer_source:
+		peer.demands = KPHI_DEMAND_SOURCE;
+		break;
+	case KPHI_COUNT_peer_device:
+		peer.demands = KPHI_DEMAND_DEVICE;
+		break;
+	case KPHI_COUNT_peer_ttl:
+		peer.demands = KPHI_DEMAND_TTL;
+		break;
+	case KPHI_COUNT_not_signed:
+	case KPHI_COUNT_unknown_key:
+	case KPHI_COUNT_bad_tag:
+		peer.demands = KPHI_DEMAND_KEY;
+		break;
+	default:
+		return false;
+	}
+	assert_int_equal(bpf_map_update_elem(load_map_fd(world.skeleton, "peers"), &slot, &peer, BPF_ANY), 0);
+	assert_int_equal(bpf_map_update_elem(load_map_fd(world.skeleton, "rules"), &slot, &rule, BPF_ANY), 0);
+	packet_build(&packet, &c->shape, &c->message);
+	return true;
+}
+
 static void cause_it(enum kphi_counter which)
 {
 	uint32_t slot = living_peer();
@@ -296,7 +334,7 @@ static void cause_it(enum kphi_counter which)
 	packet_build(&packet, &c.shape, &c.message);
 	packet.length -= c.cut;
 	caused = caused || byte_causes(which) || world_causes(&c, which, slot) || rule_causes(&c, which) ||
-		 bfd_causes(&c, which) || recorder_causes(&c, which, slot);
+		 bfd_causes(&c, which) || recorder_causes(&c, which, slot) || demand_causes(&c, which, slot);
 	if (!caused)
 		fail_msg("no packet here moves %s", counter_names[which]);
 	expect(&world, &packet, c.outcome, c.notes, counter_names[which]);

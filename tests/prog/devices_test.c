@@ -115,7 +115,7 @@ static struct engine_hearing hearing(const struct kphi_record *r)
 
 static int begin(void **state)
 {
-	struct store_size size = {16, 8};
+	struct store_size size = {.peers = 16, .window = 8};
 	struct why w;
 
 	(void)state;
@@ -423,7 +423,7 @@ static void overrun(void **state)
 static void purged(void **state)
 {
 	struct kphi_record r = heard_on("eth0", NULL);
-	struct store_size size = {16, 8};
+	struct store_size size = {.peers = 16, .window = 8};
 	struct why w;
 
 	(void)state;

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "prog/siphash.h"
+
 #define PACKET_MAX        65536
 #define PACKET_TAGS       4
 #define PACKET_EXTENSIONS 8
@@ -34,6 +36,8 @@ enum {
 	FRAGMENT6_MORE = 1, /* its offset is in units of 8 */
 	PRIORITY = 0x7000, /* all of it, and VLAN 0 */
 	MESSAGE_SIZE = 88,
+	MESSAGE_TAG = 80, /* where it is */
+	MESSAGE_SIGNED = 2, /* flag */
 	MESSAGE_PORT = 7441,
 };
 
@@ -44,6 +48,8 @@ struct message {
 	uint16_t flags;
 	uint64_t epoch, sequence, timestamp_ms, cluster_version;
 	uint32_t load_average, available_capacity;
+	uint32_t key_id;
+	const uint8_t *key; /* 16 bytes: it is signed with them; NULL: it is not */
 };
 
 struct extension {
@@ -119,6 +125,11 @@ static inline void message_write(uint8_t *at, const struct message *m)
 	put32(at + 56, m->load_average);
 	put32(at + 60, m->available_capacity);
 	put64(at + 64, m->cluster_version);
+	put32(at + 12, m->key_id);
+	if (!m->key)
+		return;
+	put16(at + 6, m->flags | MESSAGE_SIGNED);
+	put64(at + MESSAGE_TAG, sip_hash(at, MESSAGE_TAG, m->key));
 }
 
 /* Appends `n` bytes of value `fill` and returns where they are. */

@@ -152,7 +152,7 @@ static struct message some_message(struct mirror *m)
 		message.type = 2;
 	if (!random_below(&m->random, 400))
 		message.type = 3;
-	message.flags = (uint16_t)random_below(&m->random, 4);
+	message.flags = (uint16_t)random_below(&m->random, 2);
 	message.timestamp_ms = random_bits(&m->random);
 	message.load_average = (uint32_t)random_bits(&m->random);
 	message.available_capacity = (uint32_t)random_bits(&m->random);

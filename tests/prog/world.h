@@ -67,7 +67,7 @@ static inline void run_on_cpu(int cpu)
  * test's changes. */
 static inline void world_open(struct world *w, const char *name, uint32_t peers, uint32_t window)
 {
-	const struct store_size size = {peers, window};
+	const struct store_size size = {.peers = peers, .window = window};
 	static uint32_t worlds; /* one that a failed test left open must not hold up the next */
 	const char *pin = getenv("KPHI_PIN");
 	char root[256];
@@ -121,6 +121,7 @@ static inline void world_open_loose(struct world *w, uint32_t peers, uint32_t wi
 	bpf_map__set_max_entries(s->maps.windows, peers);
 	bpf_map__set_value_size(s->maps.windows, KPHI_RING_SIZE(window) * sizeof(uint64_t));
 	bpf_map__set_max_entries(s->maps.locks, peers);
+	bpf_map__set_max_entries(s->maps.seals, peers);
 	bpf_map__set_max_entries(s->maps.counters, header.cpus);
 	bpf_map__set_max_entries(s->maps.ticks, header.cpus);
 	bpf_map__set_max_entries(s->maps.arrivals, (uint32_t)getpagesize()); /* a test fills it */
@@ -132,6 +133,8 @@ static inline void world_open_loose(struct world *w, uint32_t peers, uint32_t wi
 	w->store.rules = world_map(s->maps.rules);
 	w->store.records = world_map(s->maps.records);
 	w->store.windows = world_map(s->maps.windows);
+	w->store.seals = world_map(s->maps.seals);
+	w->store.rings = world_map(s->maps.rings);
 	w->store.counters = world_map(s->maps.counters);
 	w->store.ticks = world_map(s->maps.ticks);
 	w->control.program = dup(load_control_fd(s));

@@ -326,7 +326,7 @@ static const struct {
 	{"state: /a\nconsumer:\n  - name: a\n", 2,
 	 "unknown key 'consumer': keys are not abbreviated; write 'consumers'"},
 	{"state: /a\ncolor: red\n", 2,
-	 "choose devices, peers, consumers, guard, outputs, web, metrics, state or priority"},
+	 "choose devices, keys, peers, consumers, guard, outputs, web, metrics, state or priority"},
 	{"guard:\n  correlated: 50%\n  ttl: 3s\n", 3, "correlated_min"},
 	{"peers:\n  - name: a\n    list:\n      - name: b\n      - name: c\n        interval: 1s\n", 6,
 	 "'interval' is unknown"},
@@ -353,9 +353,18 @@ static const struct {
 	/* peers */
 	{"peers:\n  - id: " ID_A "\n", 2, "a peer needs a `name`"},
 	{"peers:\n  - name: a\n", 2, "say who a is"},
-	{"peers:\n  - name: a\n    id: " ID_A "\n    from: 10.0.0.1\n", 2, "say who a is"},
+	{"peers:\n  - name: a\n    id: " ID_A "\n    from: 10.0.0\n", 4, "from: "},
+	{"peers:\n  - name: a\n    id: " ID_A "\n    from: 10.0.0.1, 10.0.0.1\n", 4, "is there twice"},
+	{"peers:\n  - name: a\n    id: " ID_A "\n    key: k\n", 4, "there is no such name in `keys`"},
+	{"peers:\n  - name: a\n    id: " ID_A "\n    min_epoch: -1\n", 4, "min_epoch: "},
+	{"peers:\n  - name: a\n    from: 10.0.0.1\n    port: 9\n    min_epoch: 1\n", 5,
+	 "it goes with an `id`"},
+	{"keys:\n  - file: /a\n", 2, "a key needs a `name`"},
+	{"keys:\n  - name: k\n", 2, "a key needs its `file`"},
+	{"keys:\n  - name: k\n    file: k\n", 3, "a key needs its `file`, an absolute path"},
+	{"keys:\n  - name: k\n    file: /nowhere/k\n", 3, "/nowhere/k: cannot be read: No such file"},
 	{"peers:\n  - name: a\n    from: 10.0.0.1\n", 3, "go together"},
-	{"peers:\n  - name: a\n    id: " ID_A "\n    port: 9\n", 2, "say who a is"},
+	{"peers:\n  - name: a\n    id: " ID_A "\n    port: 9\n", 4, "port: that is of a rule"},
 	{"peers:\n  - name: a\n    id: xyz\n", 3, "id: 'xyz'"},
 	{"peers:\n  - name: a\n    from: host\n    port: 9\n", 3, "from: 'host'"},
 	{"peers:\n  - name: a\n    from: 10.0.0.1\n    port: 99999\n", 4, "port: '99999' is not a port"},
@@ -402,7 +411,7 @@ static const struct {
 	 "peer b has the same identity as a of line 4"},
 	{"peers:\n  - proto: bfd\n    list:\n      - {name: a, from: 10.0.0.1}\n      - {name: b, id: " ID_A
 	 ", vlan: 1}\n",
-	 5, "say who b is"},
+	 5, "vlan: that is of a rule"},
 
 	/* consumers */
 	{"consumers:\n  - suspect: 8\n", 2, "a consumer needs a `name`"},

@@ -91,6 +91,8 @@ static const struct {
 	{"left an hour ago", KPHI_LEFT, 100 * MS, 9, 0, 0, HOUR, PEER_LEFT, REASON_LEFT, false},
 	{"left more than an hour ago", KPHI_LEFT, 100 * MS, 9, 0, 0, HOUR + 1, PEER_WAITING,
 	 REASON_LEFT_EXPIRED, false},
+	{"left, signed", KPHI_LEFT, 100 * MS, 9, KPHI_WIRE_SIGNED, 0, 1000 * HOUR, PEER_LEFT, REASON_LEFT,
+	 false},
 	{"down", KPHI_DOWN, 100 * MS, 9, 0, 0, MS, PEER_DOWN, REASON_DOWN, false},
 	{"down does not expire", KPHI_DOWN, 100 * MS, 9, 0, 0, 1000 * HOUR, PEER_DOWN, REASON_DOWN, false},
 };

@@ -118,6 +118,26 @@ static void some_rule(uint64_t *random, struct kphi_id *id, struct kphi_rule *r)
 		 devices[random_below(random, sizeof(devices) / sizeof(*devices))]);
 }
 
+/* What a native peer may demand. */
+static void some_demands(uint64_t *random, struct saved_peer *p)
+{
+	p->peer.demands = (uint8_t)random_below(random, 16);
+	if (p->peer.demands & KPHI_DEMAND_SOURCE)
+		p->rule.sources = (uint8_t)(1 + random_below(random, KPHI_SOURCES));
+	for (int i = 0; i < p->rule.sources; i++) {
+		p->rule.source[i][0] = random_bits(random) | 1;
+		p->rule.source[i][1] = random_bits(random);
+	}
+	if (p->peer.demands & KPHI_DEMAND_DEVICE)
+		snprintf(p->rule.device, sizeof(p->rule.device), "bond0.7");
+	if (p->peer.demands & KPHI_DEMAND_TTL)
+		p->rule.min_ttl = (uint8_t)(1 + random_below(random, 255));
+	if (!(p->peer.demands & KPHI_DEMAND_KEY))
+		return;
+	some_text(random, p->key, sizeof(p->key));
+	p->sequence = random_magnitude(random, 64);
+}
+
 static struct saved_peer some_peer(uint64_t *random)
 {
 	struct saved_peer p = {.epoch = random_magnitude(random, 64)};
@@ -132,6 +152,8 @@ static struct saved_peer some_peer(uint64_t *random)
 	for (int i = 0; i < 16; i++)
 		p.peer.id.bytes[i] = (uint8_t)random_bits(random);
 	p.peer.id.bytes[0] |= 1;
+	if (native && random_below(random, 2))
+		some_demands(random, &p);
 	if (!native && random_below(random, 4))
 		some_rule(random, &p.peer.id, &p.rule);
 	p.peer.model = (uint8_t)random_below(random, KPHI_MODELS);
@@ -164,7 +186,10 @@ static void everything_comes_back(void **state)
 		struct saved_peer peers[LINES_MAX];
 		struct saved_store s = {1 + (uint32_t)random_below(&random, KPHI_PEERS_MAX),
 					KPHI_WINDOW_MIN + (uint32_t)random_below(&random, 1000),
-					random_magnitude(&random, 40), peers, 0};
+					random_magnitude(&random, 40),
+					peers,
+					0,
+					random_below(&random, 2)};
 		struct saved_store back;
 		char why[WHY_SIZE];
 		size_t size;
@@ -181,6 +206,7 @@ static void everything_comes_back(void **state)
 		assert_int_equal(back.capacity, s.capacity);
 		assert_int_equal(back.window, s.window);
 		assert_int_equal(back.saved_s, s.saved_s);
+		assert_int_equal(back.keyed, s.keyed);
 		assert_int_equal(back.count, s.count);
 		if (s.count)
 			assert_memory_equal(back.peers, s.peers, s.count * sizeof(*peers));
@@ -194,7 +220,7 @@ static void version_1(void **state)
 {
 	struct saved_peer peers[1] = {
 		{.peer = {.name = "ups", .id = {.kind = KPHI_ID_RULE, .protocol = 17, .port = 4001}}}};
-	struct saved_store s = {2, 1000, 1, peers, 1}, back;
+	struct saved_store s = {2, 1000, 1, peers, 1, false}, back;
 	char why[WHY_SIZE];
 	size_t size;
 	char *text = print(&s, &size);
@@ -211,6 +237,17 @@ static void version_1(void **state)
 	text = print(&s, &size);
 	assert_non_null(strstr(text, " {\"kphi_store\":2,"));
 	free(text);
+	peers[0] = (struct saved_peer){.peer = {.name = "db1",
+						.id = {.kind = KPHI_ID_NATIVE, .bytes = {1}},
+						.demands = KPHI_DEMAND_KEY,
+						.ring = 7},
+				       .key = "cluster",
+				       .epoch = 9,
+				       .sequence = 12};
+	text = print(&s, &size);
+	assert_non_null(strstr(text, " {\"kphi_store\":3,"));
+	assert_non_null(strstr(text, "\"key\":\"cluster\",\"last_sequence\":12,"));
+	free(text);
 }
 
 /* --- damage --- */
@@ -221,7 +258,7 @@ static struct saved_store three(struct saved_peer peers[3])
 
 	for (int i = 0; i < 3; i++)
 		peers[i] = some_peer(&random);
-	return (struct saved_store){1024, 1000, 1795992874, peers, 3};
+	return (struct saved_store){1024, 1000, 1795992874, peers, 3, true};
 }
 
 static uint32_t line_of(const char *text, size_t at)
@@ -309,6 +346,7 @@ static void lost_swapped_twice(void **state)
 #define ID         "\"id\":\"00000000-0000-4000-8000-000000000001\""
 #define REST       "\"interval_ns\":0,\"model\":\"normal\",\"epoch\":1"
 #define RULE(rule) "{\"name\":\"a\",\"from\":\"10.0.0.1\"," rule "," REST "}"
+#define BOUND(to)  "{\"name\":\"a\"," ID "," to "," REST "}"
 #define PEER(name) "{\"name\":\"" name "\"," ID "," REST "}"
 
 static void what_cannot_be(void **state)
@@ -317,7 +355,7 @@ static void what_cannot_be(void **state)
 		const char *lines[LINES_MAX];
 		const char *expected;
 	} cases[] = {
-		{{"{\"kphi_store\":3}"}, "line 1: version 3 is not known to this kphi, which reads 1 to 2"},
+		{{"{\"kphi_store\":4}"}, "line 1: version 4 is not known to this kphi, which reads 1 to 3"},
 		{{"{\"kphi_store\":0}"}, "line 1: version 0 is not known"},
 		{{"{\"peers\":0}"}, "line 1: \"kphi_store\" is missing"},
 		{{"[]"}, "line 1: this is not one JSON object"},
@@ -333,7 +371,7 @@ static void what_cannot_be(void **state)
 		{{HEAD, PEER("a"), PEER("b"), PEER("c")},
 		 "line 4: more peers than the store had room for (2)"},
 		{{HEAD, "{\"name\":\"a\"," ID "," REST ",\"colour\":1}"},
-		 "line 2: \"colour\" is no key of version 2"},
+		 "line 2: \"colour\" is no key of version 3"},
 		{{HEAD, "{" ID "," REST "}"}, "line 2: \"name\" is missing"},
 		{{HEAD, "{\"name\":7," ID "," REST "}"}, "line 2: \"name\" is no text"},
 		{{HEAD, PEER("a\\u0000b")}, "line 2: \"name\" is no text"},
@@ -366,6 +404,33 @@ static void what_cannot_be(void **state)
 	assert_refused("", 0, "line 1: missing: the file was cut off");
 	assert_refused("hello\n", 6, "line 1: too short");
 	assert_refused("0123456789012345\n", 17, "line 1: damaged");
+}
+
+static void what_nobody_can_demand(void **state)
+{
+	static const struct {
+		const char *lines[LINES_MAX];
+		const char *expected;
+	} cases[] = {
+		{{"{\"kphi_store\":3,\"capacity\":2,\"window\":9,\"saved_s\":1,\"require_key\":2}"},
+		 "line 1: \"require_key\" is above 1"},
+		{{HEAD, BOUND("\"key\":\"k\"")}, "line 2: \"last_sequence\" is missing"},
+		{{HEAD, BOUND("\"key\":\"\",\"last_sequence\":1")}, "line 2: \"key\": "},
+		{{HEAD, BOUND("\"bound_from\":[]")}, "line 2: \"bound_from\" is no list of 1 to 4"},
+		{{HEAD,
+		  BOUND("\"bound_from\":[\"1.1.1.1\",\"1.1.1.2\",\"1.1.1.3\",\"1.1.1.4\",\"1.1.1.5\"]")},
+		 "line 2: \"bound_from\" is no list of 1 to 4"},
+		{{HEAD, BOUND("\"bound_from\":[7]")},
+		 "line 2: \"bound_from\" has an element that is no text"},
+		{{HEAD, BOUND("\"bound_from\":[\"host\"]")}, "line 2: \"bound_from\": "},
+		{{HEAD, BOUND("\"bound_device\":\"a b\"")}, "line 2: \"bound_device\": "},
+		{{HEAD, BOUND("\"bound_ttl\":256")}, "line 2: \"bound_ttl\" is above 255"},
+		{{HEAD, RULE("\"port\":1,\"key\":\"k\"")}, "line 2: \"key\" goes with an \"id\" only"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		assert_lines_refused(cases[i].lines, cases[i].expected);
 }
 
 static void what_no_rule_can_be(void **state)
@@ -434,6 +499,7 @@ int main(void)
 		cmocka_unit_test(cut_off_anywhere),
 		cmocka_unit_test(lost_swapped_twice),
 		cmocka_unit_test(what_cannot_be),
+		cmocka_unit_test(what_nobody_can_demand),
 		cmocka_unit_test(what_no_rule_can_be),
 		cmocka_unit_test(noise),
 	};

@@ -224,6 +224,7 @@ static void native_beats_are_packets(void **state)
 		assert_int_equal(b->epoch_limit, i < 3 ? b->now_ns / S + 86400 : b->epoch);
 		b->now_ns -= 1795992874 * S - 123456789;
 		b->epoch_limit = 0;
+		sent[i].flags &= (uint8_t)~KPHI_WIRE_SIGNED; /* without the key there is no tag */
 		assert_true(same_beat(b, &sent[i]));
 	}
 }

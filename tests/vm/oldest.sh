@@ -10,6 +10,8 @@ ok "the guest boots, works and ends" eventually 150 grep -q vm-exit-status "$(lo
 like "its kernel is Debian 12's" "$(result kernel)" '^6\.1\.'
 is "the program is attached natively" "$(result mode)" native
 is "native beats arrive" "$(result native)" up
+is "and signed ones, by the tag" "$(result signed)" '["up",true,0]'
+is "which others cannot make" "$(result forged)" '[true,0]'
 is "and beats behind a VLAN tag, by rule" "$(result tagged)" up
 between "about as many as were sent" "$(result beats)" 15 25
 is "a killed sender is suspect" "$(result killed)" suspect

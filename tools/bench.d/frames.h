@@ -16,6 +16,13 @@ struct bench_frame {
 	struct kphi_wire wire;
 } __attribute__((packed));
 
+/* With which signed ones are signed. */
+#define BENCH_KEY                                                                                            \
+	{                                                                                                    \
+		0x0706050403020100ULL, 0x0f0e0d0c0b0a0908ULL                                                 \
+	}
+#define BENCH_KEY_ID 7
+
 /* Beats of one peer, the first of its life, at times of the bench's choosing. */
 struct bench_feed {
 	uint32_t slot, generation;

@@ -221,7 +221,7 @@ static void print(const struct scene *s, const char *load)
 
 static void row(const char *load, unsigned int priority)
 {
-	static const struct store_size size = {KPHI_PEERS_DEFAULT, 16};
+	static const struct store_size size = {.peers = KPHI_PEERS_DEFAULT, .window = 16};
 	struct scene *s = calloc(1, sizeof(*s));
 	pthread_t sleeper;
 

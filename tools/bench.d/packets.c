@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "kernel/keyring.h"
 #include "kernel/load.h"
 
 #define ROUNDS       25
@@ -28,7 +29,8 @@
 #define SHAPES       8
 #define BFD_PORT     KPHI_BFD_PORT
 
-static const uint8_t node_id[16] = "kphi bench node", recorded_id[16] = "kphi on record";
+static const uint8_t node_id[16] = "kphi bench node", recorded_id[16] = "kphi on record",
+		     keyed_id[16] = "kphi with a key", refused_id[16] = "kphi, not really";
 
 /* Version 1, Up, multiplier 3, 24 bytes, discriminators 1 and 2, a second each way, no echo. */
 static const uint8_t bfd_up[] = {0x20, 0xc0, 3,    24,   0, 0,    0,    1,    0, 0, 0, 2,
@@ -41,6 +43,7 @@ struct subject {
 	uint16_t port; /* to which its packet goes */
 	enum kphi_counter counter; /* moved by every run; KPHI_COUNTERS: none is */
 	struct ring_buffer *recorder; /* somebody records; NULL: nobody */
+	const uint8_t *node; /* who beats; NULL: node_id */
 	uint32_t repeat;
 	struct bench_frame frame;
 	struct series ns;
@@ -62,6 +65,26 @@ static void add_rule(struct place *p, uint16_t port, uint32_t host, const struct
 	*slot = place_add_rule(p, &peer, rule, *slot) + 1;
 }
 
+/* Two, because one that is refused all the time is another's cache line. */
+static void add_keyed(struct place *p)
+{
+	const struct key key = {BENCH_KEY_ID, BENCH_KEY};
+	struct kphi_peer peer = {.name = "keyed",
+				 .interval_ns = INTERVAL_NS,
+				 .id.kind = KPHI_ID_NATIVE,
+				 .demands = KPHI_DEMAND_KEY};
+	struct why w;
+	int ring = keyring_make(&p->control, &p->store, "bench", &w);
+
+	if (ring < 0 || keyring_add(&p->control, &p->store, ring, &key, &w))
+		die("%s", w.text);
+	peer.ring = (uint16_t)ring;
+	memcpy(peer.id.bytes, keyed_id, sizeof(keyed_id));
+	place_add(p, &peer, 0);
+	memcpy(peer.id.bytes, refused_id, sizeof(refused_id));
+	place_add(p, &peer, 0);
+}
+
 static void add_peers(struct place *p)
 {
 	struct kphi_peer native = {.name = "native", .interval_ns = INTERVAL_NS, .id.kind = KPHI_ID_NATIVE};
@@ -74,6 +97,7 @@ static void add_peers(struct place *p)
 	place_add(p, &native, 0);
 	memcpy(native.id.bytes, recorded_id, sizeof(recorded_id));
 	place_add(p, &native, 0);
+	add_keyed(p);
 	add_rule(p, RULE_PORT, 1, &plain, &slot);
 	add_rule(p, MATCH_PORT, 1, &match, &slot);
 	add_rule(p, BFD_PORT, 1, &bfd, &slot);
@@ -148,23 +172,47 @@ static void print(const struct subject *s, const struct subject *baseline)
 	       series_at(&s->ns, 0), series_at(&s->ns, 0.99), series_at(&s->ns, 1), ROUNDS, s->repeat);
 }
 
+static void prepare(struct subject *s)
+{
+	s->frame = frame_make(s->port, s->recorder ? recorded_id : s->node ? s->node : node_id);
+	if (s->node) {
+		s->frame.wire.flags = htons(KPHI_WIRE_SIGNED);
+		s->frame.wire.key_id = htonl(BENCH_KEY_ID);
+	}
+	s->repeat = s->recorder ? RECORDED : REPEAT;
+}
+
+/* One after the other, round by round. */
+static void measure(struct place *p, struct subject *subjects, int n, uint32_t *taken)
+{
+	for (int round = 0; round <= ROUNDS; round++) /* the first one warms up */
+		for (int i = 0; i < n; i++)
+			run(p, &subjects[i], round, taken);
+	for (int i = 0; i < n; i++)
+		print(&subjects[i], &subjects[subjects[i].baseline]);
+}
+
+enum {
+	NOOP,
+	CLOCK,
+	FOREIGN,
+	RULE,
+	MANY_RULES,
+	MATCH,
+	SHAPES_TRIED,
+	BFD,
+	BEAT_NOOP,
+	BEAT,
+	BEAT_RECORDED,
+	BAD_TAG,
+	SIGNED_NOOP,
+	SIGNED,
+	SUBJECTS
+};
+
 void bench_packets(void)
 {
-	enum {
-		NOOP,
-		CLOCK,
-		FOREIGN,
-		RULE,
-		MANY_RULES,
-		MATCH,
-		SHAPES_TRIED,
-		BFD,
-		BEAT_NOOP,
-		BEAT,
-		BEAT_RECORDED,
-		SUBJECTS
-	};
-	static const struct store_size size = {MANY + KPHI_PEERS_DEFAULT, 64};
+	static const struct store_size size = {.peers = MANY + KPHI_PEERS_DEFAULT, .window = 64};
 	struct ring_buffer *recorder;
 	uint32_t taken = 0;
 	struct place p;
@@ -180,6 +228,8 @@ void bench_packets(void)
 	int clock = bpf_program__fd(p.bench->progs.bench_clock);
 	int raise = bpf_program__fd(p.bench->progs.bench_beat_noop);
 	int beat = bpf_program__fd(p.bench->progs.bench_beat);
+	int sign = bpf_program__fd(p.bench->progs.bench_signed_noop);
+	int signed_beat = bpf_program__fd(p.bench->progs.bench_signed);
 	struct subject subjects[SUBJECTS] = {
 		[NOOP] = {"xdp_noop", noop, NOOP, KPHI_WIRE_PORT, .counter = KPHI_COUNTERS},
 		[CLOCK] = {"xdp_clock", clock, NOOP, KPHI_WIRE_PORT, .counter = KPHI_COUNTERS},
@@ -193,20 +243,18 @@ void bench_packets(void)
 		[BEAT] = {"xdp_beat", beat, BEAT_NOOP, KPHI_WIRE_PORT, .counter = KPHI_COUNT_beat},
 		[BEAT_RECORDED] = {"xdp_beat_recorded", beat, BEAT_NOOP, KPHI_WIRE_PORT,
 				   .counter = KPHI_COUNT_beat, .recorder = recorder},
+		[BAD_TAG] = {"xdp_bad_tag", kphi, NOOP, KPHI_WIRE_PORT, .counter = KPHI_COUNT_bad_tag,
+			     .node = refused_id},
+		[SIGNED_NOOP] = {"xdp_signed_noop", sign, SIGNED_NOOP, KPHI_WIRE_PORT,
+				 .counter = KPHI_COUNTERS, .node = keyed_id},
+		[SIGNED] = {"xdp_signed", signed_beat, SIGNED_NOOP, KPHI_WIRE_PORT,
+			    .counter = KPHI_COUNT_beat, .node = keyed_id},
 	};
 
-	for (int i = 0; i < SUBJECTS; i++) {
-		struct subject *s = &subjects[i];
-
-		s->frame = frame_make(s->port, s->recorder ? recorded_id : node_id);
-		s->repeat = s->recorder ? RECORDED : REPEAT;
-	}
-	memcpy(&subjects[BFD].frame.wire, bfd_up, sizeof(bfd_up));
-	for (int round = 0; round <= ROUNDS; round++) /* the first one warms up */
-		for (int i = 0; i < SUBJECTS; i++)
-			run(&p, &subjects[i], round, &taken);
 	for (int i = 0; i < SUBJECTS; i++)
-		print(&subjects[i], &subjects[subjects[i].baseline]);
+		prepare(&subjects[i]);
+	memcpy(&subjects[BFD].frame.wire, bfd_up, sizeof(bfd_up));
+	measure(&p, subjects, SUBJECTS, &taken);
 	ring_buffer__free(recorder);
 	place_end(&p);
 }

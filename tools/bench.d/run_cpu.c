@@ -148,7 +148,7 @@ static void print(const struct scene *s, const struct cost *live, const struct c
 
 static void measure_peers(uint32_t peers, uint32_t capacity)
 {
-	const struct store_size size = {capacity, WINDOW};
+	const struct store_size size = {.peers = capacity, .window = WINDOW};
 	struct scene s = {.peers = peers};
 	struct cost live, left;
 

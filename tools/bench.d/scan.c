@@ -121,7 +121,7 @@ static double time_scan(const struct store *s, uint32_t (*scan_all)(const struct
 
 void bench_scan(void)
 {
-	static const struct store_size size = {CAPACITY, WINDOW};
+	static const struct store_size size = {.peers = CAPACITY, .window = WINDOW};
 	struct series ms = {0}, libm_ms = {0};
 	struct place p;
 	double median;

@@ -44,15 +44,19 @@ int destinations_add(struct destinations *destinations, const struct sockaddr_st
 
 static int open_socket(int family)
 {
-	int tos = DSCP_CS6_TOS, err;
+	int tos = DSCP_CS6_TOS, hops = 255, err;
 	int fd = socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
 		return -errno;
+	/* From 255 on each router takes one, so that an observer can tell who is on its own link (RFC 5082).
+	 */
 	if (family == AF_INET)
-		err = setsockopt(fd, IPPROTO_IP, IP_TOS, &tos, sizeof(tos));
+		err = setsockopt(fd, IPPROTO_IP, IP_TOS, &tos, sizeof(tos))
+			      ?: setsockopt(fd, IPPROTO_IP, IP_TTL, &hops, sizeof(hops));
 	else
-		err = setsockopt(fd, IPPROTO_IPV6, IPV6_TCLASS, &tos, sizeof(tos));
+		err = setsockopt(fd, IPPROTO_IPV6, IPV6_TCLASS, &tos, sizeof(tos))
+			      ?: setsockopt(fd, IPPROTO_IPV6, IPV6_UNICAST_HOPS, &hops, sizeof(hops));
 	if (err < 0) {
 		err = -errno;
 		close(fd);

@@ -36,7 +36,7 @@ void destinations_init(struct destinations *destinations);
  */
 int destinations_add(struct destinations *destinations, const struct sockaddr_storage *address);
 
-/* Opens the sockets that the addresses need, DSCP CS6. */
+/* Opens the sockets that the addresses need, DSCP CS6, TTL 255. */
 int destinations_open(struct destinations *destinations);
 
 /* Never blocks. What fails is counted, and said on stderr when it is worth a line (see trouble.h). */

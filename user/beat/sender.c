@@ -55,21 +55,37 @@ void sender_init(struct sender *sender)
 	sender->vitals.uptime_fd = -1;
 	sender->timer_fd = -1;
 	sender->signal_fd = -1;
+	sender->reload_fd = -1;
 	sender->watch_fd = -1;
+}
+
+/* A descriptor that tells of these signals, which do nothing else from now on; or -errno. */
+static int open_signals(const int *numbers, size_t n)
+{
+	sigset_t signals;
+	int fd;
+
+	sigemptyset(&signals);
+	for (size_t i = 0; i < n; i++)
+		sigaddset(&signals, numbers[i]);
+	if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
+		return -errno;
+	fd = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
 
 int sender_open(struct sender *sender)
 {
-	sigset_t signals;
+	static const int ends[] = {SIGTERM, SIGINT}, reload[] = {SIGHUP};
 
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
-	if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
-		return -errno;
-	sender->signal_fd = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+	sender->signal_fd = open_signals(ends, 2);
 	if (sender->signal_fd < 0)
-		return -errno;
+		return sender->signal_fd;
+	if (sender->key_file) {
+		sender->reload_fd = open_signals(reload, 1);
+		if (sender->reload_fd < 0)
+			return sender->reload_fd;
+	}
 	sender->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (sender->timer_fd < 0)
 		return -errno;
@@ -96,6 +112,8 @@ static void compose(struct sender *sender, enum kphi_wire_type type, uint8_t byt
 	message->load_average = sender->vitals.load_average;
 	message->available_capacity = sender->vitals.available_capacity;
 	wire_encode(message, bytes);
+	if (sender->key.id)
+		wire_sign(bytes, &sender->key);
 }
 
 static int beat(struct sender *sender)
@@ -151,6 +169,26 @@ static bool has_room(const struct sender *sender, uint64_t now_ns)
 	return sender->pace.due_ns > now_ns + CHECK_ROOM_NS;
 }
 
+/* The next beat is signed with what is in the file by now; what cannot be used leaves the key as it is. */
+static void reload_key(struct sender *sender)
+{
+	struct signalfd_siginfo ignored;
+	struct key key = {0};
+	char why[1024];
+
+	while (read(sender->reload_fd, &ignored, sizeof(ignored)) > 0)
+		;
+	if (key_read(sender->key_file, &key, why, sizeof(why))) {
+		if (murmur_allowed())
+			warn("%s. The beats are signed with key %u as before", why, sender->key.id);
+		return;
+	}
+	sender->key = key;
+	explicit_bzero(&key, sizeof(key));
+	if (murmur_allowed())
+		warn("the beats are signed with key %u from now on", sender->key.id);
+}
+
 /* Until the check wants something; UINT64_MAX: not before the next beat. */
 static uint64_t check_wait_ns(const struct sender *sender, uint64_t now_ns)
 {
@@ -179,10 +217,9 @@ static void mind_check(struct sender *sender, bool ended, bool has_beaten)
 static int step(struct sender *sender)
 {
 	struct pollfd pollfds[] = {
-		{.fd = sender->signal_fd, .events = POLLIN},
-		{.fd = sender->watch_fd, .events = POLLIN},
-		{.fd = sender->timer_fd, .events = POLLIN},
-		{.fd = sender->check.pidfd, .events = POLLIN},
+		{.fd = sender->signal_fd, .events = POLLIN}, {.fd = sender->watch_fd, .events = POLLIN},
+		{.fd = sender->timer_fd, .events = POLLIN},  {.fd = sender->check.pidfd, .events = POLLIN},
+		{.fd = sender->reload_fd, .events = POLLIN},
 	};
 	uint64_t wait_ns = check_wait_ns(sender, sender_now_ns());
 	struct timespec wait = timespec_of(wait_ns);
@@ -197,6 +234,8 @@ static int step(struct sender *sender)
 		sender->end = SENDER_BEREFT;
 	else if (pollfds[2].revents)
 		err = beat(sender);
+	if (!err && pollfds[4].revents && (pollfds[2].revents || has_room(sender, sender_now_ns())))
+		reload_key(sender);
 	if (!err && sender->end == SENDER_RUNS)
 		mind_check(sender, pollfds[3].revents, pollfds[2].revents);
 	return err;
@@ -226,5 +265,7 @@ void sender_close(struct sender *sender)
 	check_close(&sender->check);
 	close_if_open(sender->timer_fd);
 	close_if_open(sender->signal_fd);
+	close_if_open(sender->reload_fd);
+	explicit_bzero(&sender->key, sizeof(sender->key));
 	close_if_open(sender->watch_fd);
 }

@@ -27,11 +27,13 @@ struct sender {
 	struct pace pace;
 	struct vitals vitals;
 	struct check check; /* while it is degraded, the beats say so */
+	const char *key_file; /* read again at SIGHUP; NULL: nothing is signed */
+	struct key key;
 	uint64_t beats; /* slots served; goodbyes are not among them */
 	uint64_t count; /* ends after so many beats; 0: never */
 	uint64_t latest_ns; /* the longest that a beat was late */
 	enum sender_end end;
-	int timer_fd, signal_fd;
+	int timer_fd, signal_fd, reload_fd;
 	int watch_fd; /* pidfd of the watched process, or -1 */
 };
 
@@ -39,7 +41,8 @@ struct sender {
 void sender_init(struct sender *sender);
 
 /*
- * Opens the sockets and the timer and blocks SIGTERM and SIGINT, which from now on end the loop. 0 or -errno.
+ * Opens the sockets and the timer and blocks SIGTERM and SIGINT, which from now on end the loop, and SIGHUP
+ * if there is a key_file. 0 or -errno.
  */
 int sender_open(struct sender *sender);
 

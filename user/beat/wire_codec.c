@@ -3,6 +3,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <kphi/siphash.h>
 #include <string.h>
 
 static uint32_t bits_of(float value)
@@ -42,6 +43,17 @@ void wire_encode(const struct wire_message *message, uint8_t bytes[sizeof(struct
 	};
 
 	memcpy(wire.node_id, message->node_id, sizeof(wire.node_id));
+	memcpy(bytes, &wire, sizeof(wire));
+}
+
+void wire_sign(uint8_t bytes[sizeof(struct kphi_wire)], const struct key *key)
+{
+	struct kphi_wire wire;
+
+	memcpy(&wire, bytes, sizeof(wire));
+	wire.flags |= htobe16(KPHI_WIRE_SIGNED);
+	wire.key_id = htobe32(key->id);
+	wire.tag = htobe64(kphi_wire_tag(&wire, key->word));
 	memcpy(bytes, &wire, sizeof(wire));
 }
 

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "io/key_file.h"
 #include "kphi/wire.h"
 
 struct wire_message {
@@ -26,8 +27,11 @@ struct wire_message {
 	uint64_t tag;
 };
 
-/* The tag is written as it is: whoever signs computes it over the bytes before it and puts it there. */
+/* Flags, key's number and tag are written as they are: wire_sign() sets them. */
 void wire_encode(const struct wire_message *message, uint8_t bytes[sizeof(struct kphi_wire)]);
+
+/* Signs an encoded message: flag, key's number and tag. */
+void wire_sign(uint8_t bytes[sizeof(struct kphi_wire)], const struct key *key);
 
 /*
  * Takes any number of bytes and any alignment. What follows the message is ignored, and so are flags and

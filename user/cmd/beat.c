@@ -49,6 +49,7 @@ struct beat_options {
 	uint64_t priority;
 	uint64_t version;
 	const char *state;
+	const char *key;
 	const char *check;
 	uint64_t every_ns, fails;
 	bool has_every, has_fails;
@@ -97,6 +98,12 @@ static const struct option_spec specs[] = {
 	 .offset = offsetof(struct beat_options, state),
 	 .has = OPT_NO_HAS,
 	 .help = "where the restart counter is kept; " STATE_DIRECTORY "/epoch-UUID if not said",
+	 .value = "FILE"},
+	{.name = "key",
+	 .type = OPT_STRING,
+	 .offset = offsetof(struct beat_options, key),
+	 .has = OPT_NO_HAS,
+	 .help = "sign with the key in this file (`kphi key add NAME generate FILE`); SIGHUP reads it again",
 	 .value = "FILE"},
 	{.name = "version",
 	 .type = OPT_U64,
@@ -254,18 +261,32 @@ static int take_epoch(const struct beat_options *options, uint64_t *epoch)
 	fd = epoch_take(path, options->id, wall_s, epoch);
 	if (fd < 0)
 		explain_epoch(fd, path, uuid);
-	else if (*epoch > wall_s + DAY_S)
+	else if (*epoch > wall_s + DAY_S && !options->key)
 		warn("epoch %" PRIu64 " is more than a day ahead of this host's clock: observers refuse that "
 		     "unless it is signed. If the clock is right, delete %s.",
 		     *epoch, path);
 	return fd;
 }
 
+static int take_key(struct sender *sender, const struct beat_options *options)
+{
+	char reason[2 * WHY_SIZE];
+
+	sender->key_file = options->key;
+	if (!options->key || !key_read(options->key, &sender->key, reason, sizeof(reason)))
+		return 0;
+	fail("%s", reason);
+	return -EINVAL;
+}
+
 /* What can fail is opened before the epoch is raised, so that a refusal costs none. The lock or -errno. */
 static int prepare(struct sender *sender, const struct beat_options *options)
 {
-	int err = sender_open(sender);
+	int err = take_key(sender, options);
 
+	if (err)
+		return err;
+	err = sender_open(sender);
 	if (err) {
 		fail("cannot start to beat: %s", strerror(-err));
 		return err;
@@ -301,6 +322,8 @@ static void announce(const struct sender *sender, const struct beat_options *opt
 		out_text(o, " with jitter %s", format_percent(options->jitter_ppm, jitter));
 	for (size_t i = 0; i < to->count; i++)
 		out_text(o, "%s%s", i ? ", " : " to ", to->list[i].name);
+	if (sender->key.id)
+		out_text(o, ", signed with key %" PRIu32, sender->key.id);
 	out_text(o, "\n");
 	out_finish(o);
 }
@@ -354,6 +377,8 @@ static int report(const struct kphi_cli *cli, const struct sender *sender)
 	out_u64(o, "skipped", "slots skipped", sender->pace.skipped);
 	out_duration(o, "delay_max_ns", "longest delay", sender->latest_ns);
 	out_u64(o, "last_sequence", "last sequence", sender->message.sequence);
+	if (sender->key.id)
+		out_u64(o, "key_id", "signed with key", sender->key.id);
 	if (sender->check.command)
 		report_check(o, &sender->check);
 	out_u64(o, "errors", "errors", destinations_errors(&sender->destinations));

@@ -6,6 +6,8 @@
 #include "cmd/peer.h"
 #include "cmd/session.h"
 #include "core/models.h"
+#include "kernel/keyring.h"
+#include "rule/native.h"
 #include "rule/same.h"
 #include "rule/words.h"
 
@@ -13,7 +15,8 @@ struct add {
 	uint8_t id[16];
 	struct rule_text rule;
 	bool has_id, has_model, has_min_std, has_pause;
-	uint64_t interval_ns, min_std_ns, pause_ns, max_interval_ns;
+	uint64_t interval_ns, min_std_ns, pause_ns, max_interval_ns, min_epoch;
+	char key[KPHI_NAME_SIZE];
 	int model;
 	char host[KPHI_NAME_SIZE];
 };
@@ -23,7 +26,12 @@ struct add {
 const struct option_spec peer_add_specs[] = {
 	{"id", OPT_UUID, offsetof(struct add, id), offsetof(struct add, has_id),
 	 .help = "a sender of native heartbeats (`kphi beat` prints its id)"},
-	WORD("from", RULE_FROM, "ADDRESS", "or a rule: packets from this address ..."),
+	{"key", OPT_NAME, offsetof(struct add, key), OPT_NO_HAS, .value = "NAME",
+	 .help = "id: only messages signed with this key (`kphi key`)"},
+	{"min-epoch", OPT_U64, offsetof(struct add, min_epoch), OPT_NO_HAS,
+	 .help = "id: no message of an epoch below this one, as if it had been heard already"},
+	WORD("from", RULE_FROM, "ADDRESS",
+	     "or a rule: packets from this address; id: only from there, up to 4 with commas"),
 	WORD("port", RULE_PORT, "PORT", "... to this UDP port"),
 	WORD("proto", RULE_PROTO, "PRESET", "of this protocol (`kphi peer presets`); udp if not said"),
 	WORD("protocol", RULE_PROTOCOL, "NUMBER", "proto ip: number of the IP protocol"),
@@ -38,7 +46,7 @@ const struct option_spec peer_add_specs[] = {
 	     "proto udp, ip: they have a sequence number there, so losses are counted"),
 	WORD("leave", RULE_LEAVE, "OFFSET:HEX[/MASK]",
 	     "proto udp, ip: a packet with these bytes is a goodbye"),
-	WORD("ttl", RULE_TTL, "NUMBER", "proto udp, ip: least TTL; 255: from this very link"),
+	WORD("ttl", RULE_TTL, "NUMBER", "proto udp, ip, and id: least TTL; 255: from this very link"),
 	WORD("vlan", RULE_VLAN, "NUMBER", "only of this VLAN, where its tag can be seen"),
 	WORD("dev", RULE_DEVICE, "NAME", "only as heard by this device"),
 	{"interval", OPT_DURATION, offsetof(struct add, interval_ns), OPT_NO_HAS, .min = PEER_INTERVAL_MIN_NS,
@@ -60,9 +68,13 @@ const size_t peer_add_specs_count = COUNT(peer_add_specs);
 
 static int check_add(const struct args *args, const struct add *c)
 {
-	if (c->has_id == rule_is_written(&c->rule))
+	if (!c->has_id && !rule_is_written(&c->rule))
 		fail("%s: say who it is: either `id UUID` (native heartbeats), or a rule: `from ADDRESS port "
 		     "PORT` (any UDP packet), or `proto PRESET` (`kphi peer presets`)",
+		     args->where);
+	else if (!c->has_id && (*c->key || c->min_epoch))
+		fail("%s: `key` and `min-epoch` go with an `id`: only native heartbeats are signed and have "
+		     "epochs",
 		     args->where);
 	else if (c->model == KPHI_MODEL_EXPONENTIAL && (c->has_min_std || c->has_pause))
 		fail("%s: the exponential model knows the mean only: it has no `min-std` and no `pause`",
@@ -81,13 +93,14 @@ static int take_rule(const struct args *args, const struct add *c, struct kphi_p
 		     struct kphi_rule *rule)
 {
 	struct rule_fault fault;
-	int err = rule_parse(&c->rule, &rule_command_line, p, rule, &fault);
+	int err = c->has_id ? native_bind(&c->rule, &rule_command_line, p, rule, &fault)
+			    : rule_parse(&c->rule, &rule_command_line, p, rule, &fault);
 
 	if (err && fault.at != RULE_WORD_KINDS)
 		fail("%s: %s: %s", args->where, rule_command_line.name[fault.at], fault.why);
 	else if (err)
 		fail("%s: %s", args->where, fault.why);
-	if (err)
+	if (err || c->has_id)
 		return err;
 	err = rule_settle(rule, &rule_command_line, c->has_model, p, fault.why, sizeof(fault.why));
 	if (err)
@@ -110,10 +123,9 @@ static int to_peer(const struct args *args, const char *name, const struct add *
 	*rule = (struct kphi_rule){0};
 	memcpy(p->name, name, sizeof(p->name));
 	memcpy(p->host, c->host, sizeof(p->host));
-	if (!c->has_id)
-		return take_rule(args, c, p, rule);
-	memcpy(p->id.bytes, c->id, sizeof(p->id.bytes));
-	return 0;
+	if (c->has_id)
+		memcpy(p->id.bytes, c->id, sizeof(p->id.bytes));
+	return take_rule(args, c, p, rule);
 }
 
 /* Whose identity is it already? */
@@ -125,8 +137,26 @@ static const char *owner_of(const struct store *s, const struct kphi_id *id)
 	return "another peer";
 }
 
-static int add(struct session *s, struct kphi_peer *peer, const struct kphi_rule *rule)
+/* The ring must be there, but need not have a key yet: then nothing is accepted before it has. */
+static int find_key(const struct session *s, const struct add *c, struct kphi_peer *peer)
 {
+	int ring = *c->key ? keyring_find(&s->store, c->key) : 0;
+
+	if (ring < 0) {
+		fail("%s: there is no key of that name. `kphi key add %s file FILE` makes it known", c->key,
+		     c->key);
+		return -ENOENT;
+	}
+	if (*c->key) {
+		peer->demands |= KPHI_DEMAND_KEY;
+		peer->ring = (uint16_t)ring;
+	}
+	return 0;
+}
+
+static int add(struct session *s, const struct add *c, struct kphi_peer *peer, const struct kphi_rule *rule)
+{
+	const struct control_floor floor = {c->min_epoch, 0};
 	uint32_t slot = 0;
 	int err;
 
@@ -136,7 +166,9 @@ static int add(struct session *s, struct kphi_peer *peer, const struct kphi_rule
 		     peer->name, peer->name, peer->name);
 		return KPHI_EXIT_FAILED;
 	}
-	err = control_add(&s->control, &s->store, peer, rule, &slot, &s->why);
+	if (find_key(s, c, peer))
+		return KPHI_EXIT_FAILED;
+	err = control_restore(&s->control, &s->store, peer, rule, &floor, &slot, &s->why);
 	if (err != -EEXIST)
 		return session_result(s, err);
 	fail("%s: %s is that identity already. One identity is one peer", peer->name,
@@ -159,7 +191,7 @@ int peer_add(struct kphi_cli *cli, struct args *args)
 		return KPHI_EXIT_USAGE;
 	found = rule_find_device(&peer, &rule);
 	exit = session_change(&s, cli);
-	exit = exit ? exit : add(&s, &peer, &rule);
+	exit = exit ? exit : add(&s, &c, &peer, &rule);
 	session_end(&s);
 	if (!exit && !found)
 		warn("%s: there is no device %s yet: nothing is heard of it before `kphi net attach dev %s`",

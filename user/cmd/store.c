@@ -13,6 +13,7 @@
 struct create {
 	uint64_t peers, window;
 	const char *group;
+	bool keyed;
 };
 
 static const struct option_spec create_specs[] = {
@@ -22,6 +23,8 @@ static const struct option_spec create_specs[] = {
 	 .max = KPHI_WINDOW_MAX, .help = "inter-arrival intervals kept per peer; 1000 if not said"},
 	{"group", OPT_STRING, offsetof(struct create, group), OPT_NO_HAS, .value = "NAME",
 	 .help = "whose members may read; \"kphi\" if there is such a group, else root's"},
+	{"require-key", OPT_FLAG, offsetof(struct create, keyed), OPT_NO_HAS,
+	 .help = "no native peer without a `key`"},
 };
 
 struct purge {
@@ -63,6 +66,8 @@ static int store_show(struct kphi_cli *cli, struct args *args)
 	out_u64(o, "peers", "peers", count_peers(&s.store));
 	out_u64(o, "window", "window (intervals per peer)", h->window);
 	out_bytes(o, "memory_bytes", "unswappable kernel memory", store_memory(h));
+	out_bool(o, "require_key", h->flags & KPHI_STORE_KEYED ? "every native peer must have a key" : NULL,
+		 h->flags & KPHI_STORE_KEYED);
 	out_duration(o, "age_ns", "age", clock_monotonic_ns() - h->created_ns);
 	out_close_object(o);
 	session_end(&s);
@@ -80,7 +85,7 @@ static int store_make(struct kphi_cli *cli, struct args *args)
 
 	if (options_parse(args, create_specs, COUNT(create_specs), &c))
 		return KPHI_EXIT_USAGE;
-	size = (struct store_size){c.peers, c.window};
+	size = (struct store_size){c.peers, c.window, c.keyed};
 	err = pin_open(&p, cli->pin, true, &w);
 	err = err ? err : pin_lock(&p, &w);
 	err = err ? err : store_create(&p, &size, c.group, &w);

@@ -18,6 +18,7 @@
 #include "io/parse.h"
 #include "io/saved.h"
 #include "kernel/clock.h"
+#include "kernel/keyring.h"
 #include "rule/same.h"
 
 #define NS_PER_SECOND 1000000000ULL
@@ -37,11 +38,16 @@ static const char *file_name(struct args *args)
 
 /* --- save --- */
 
-static void take_peer(struct saved_peer *saved, const struct kphi_record *r, uint64_t now_ns)
+static void take_peer(const struct store *s, struct saved_peer *saved, const struct kphi_record *r,
+		      uint64_t now_ns)
 {
 	struct kphi_peer *p = &saved->peer;
 
 	saved->epoch = r->epoch;
+	if (p->demands & KPHI_DEMAND_KEY) {
+		memcpy(saved->key, s->rings[p->ring % KPHI_RINGS].name, sizeof(saved->key));
+		saved->sequence = r->sequence.highest;
+	}
 	if (p->mute_until_ns <= now_ns)
 		return;
 	saved->mute_left_ns = p->mute_until_ns - now_ns;
@@ -68,7 +74,11 @@ static int collect(const struct store *s, struct saved_store *saved)
 	uint64_t now_ns = clock_monotonic_ns();
 
 	*saved = (struct saved_store){
-		.capacity = s->header->peers, .window = s->header->window, .saved_s = wall_s()};
+		.capacity = s->header->peers,
+		.window = s->header->window,
+		.saved_s = wall_s(),
+		.keyed = s->header->flags & KPHI_STORE_KEYED,
+	};
 	saved->peers = calloc(saved->capacity, sizeof(*saved->peers));
 	if (!saved->peers)
 		return -ENOMEM;
@@ -82,7 +92,7 @@ static int collect(const struct store *s, struct saved_store *saved)
 			return -EBUSY;
 		if (r.state == KPHI_FREE)
 			continue;
-		take_peer(p, &r, now_ns);
+		take_peer(s, p, &r, now_ns);
 		saved->count++;
 	}
 	return 0;
@@ -329,6 +339,32 @@ static void mute_again(struct saved_peer *p)
 		memset(p->peer.mute_reason, 0, sizeof(p->peer.mute_reason));
 }
 
+static int add_one(struct session *s, struct saved_peer *p, uint32_t *slot)
+{
+	const struct control_floor floor = {p->epoch, p->sequence};
+	int ring = *p->key ? keyring_make(&s->control, &s->store, p->key, &s->why) : 0;
+
+	if (ring < 0)
+		return ring;
+	p->peer.ring = (uint16_t)ring;
+	return control_restore(&s->control, &s->store, &p->peer, &p->rule, &floor, slot, &s->why);
+}
+
+/* Keys are not saved: who waits for one is told which. */
+static void say_keyless(const struct store *s)
+{
+	for (int i = 0; i < KPHI_RINGS; i++) {
+		const struct kphi_ring *r = &s->rings[i];
+		uint32_t users = *r->name && !keyring_keys(r) ? keyring_users(s, i) : 0;
+
+		if (users)
+			warn("%s: %u peers need this key again, and nothing is accepted of them before `kphi "
+			     "key "
+			     "add %s file FILE`",
+			     r->name, users, r->name);
+	}
+}
+
 static int add_all(struct session *s, struct saved_store *saved, uint32_t fresh)
 {
 	struct kphi_slot *added_to = calloc((size_t)fresh + 1, sizeof(*added_to)); /* to take it back */
@@ -345,7 +381,7 @@ static int add_all(struct session *s, struct saved_store *saved, uint32_t fresh)
 			continue;
 		mute_again(p);
 		absent += !rule_find_device(&p->peer, &p->rule);
-		err = control_restore(&s->control, &s->store, &p->peer, &p->rule, p->epoch, &slot, &s->why);
+		err = add_one(s, p, &slot);
 		if (!err)
 			added_to[added++] = (struct kphi_slot){slot, s->store.records[slot].generation};
 	}
@@ -355,6 +391,8 @@ static int add_all(struct session *s, struct saved_store *saved, uint32_t fresh)
 		warn("%u peers are bound to devices that are not there yet: nothing is heard of them before "
 		     "`kphi net attach`",
 		     absent);
+	if (!err)
+		say_keyless(&s->store);
 	free(added_to);
 	return session_result(s, err);
 }
@@ -362,7 +400,7 @@ static int add_all(struct session *s, struct saved_store *saved, uint32_t fresh)
 /* A store like the one that was saved, if there is none at all. */
 static int make_store(const struct kphi_cli *cli, const struct saved_store *saved)
 {
-	struct store_size size = {saved->capacity, saved->window};
+	struct store_size size = {saved->capacity, saved->window, saved->keyed};
 	char abi[16];
 	struct pin p;
 	struct why w;

@@ -63,7 +63,8 @@ void policy_judge(struct opinion *o, const struct kphi_record *r, const struct k
 		conclude(o, PEER_DOWN, REASON_DOWN);
 	else if (r->state != KPHI_LEFT)
 		judge_up(o, r, p, ring, threshold);
-	else if (now_ns > r->last_ns && now_ns - r->last_ns > POLICY_LEFT_EXPIRES_NS)
+	else if (!(r->flags & KPHI_WIRE_SIGNED) && now_ns > r->last_ns &&
+		 now_ns - r->last_ns > POLICY_LEFT_EXPIRES_NS)
 		conclude(o, PEER_WAITING, REASON_LEFT_EXPIRED);
 	else
 		conclude(o, PEER_LEFT, REASON_LEFT);

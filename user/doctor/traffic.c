@@ -126,6 +126,22 @@ static const char *remedy_for(int counter)
 		       "as it is now";
 	case KPHI_COUNT_future_epoch:
 		return "set the clocks: the sender's, or this host's";
+	case KPHI_COUNT_not_signed:
+		return "`kphi peer show` names the peer (\"refused\"): start its sender with `key FILE`, "
+		       "unless "
+		       "somebody else speaks in its name";
+	case KPHI_COUNT_unknown_key:
+		return "the sender has a key that is not known here, or not any more: `kphi key show` lists "
+		       "those that are, `kphi key add NAME file FILE` adds it";
+	case KPHI_COUNT_bad_tag:
+		return "the sender and this host have different keys of one number (`kphi key show` has "
+		       "fingerprints), or somebody speaks in its name";
+	case KPHI_COUNT_peer_source:
+	case KPHI_COUNT_peer_device:
+	case KPHI_COUNT_peer_ttl:
+		return "`kphi peer show NAME` says what the peer is bound to: if that is out of date, `kphi "
+		       "peer "
+		       "del` and `add` it";
 	default:
 		return "`kphi net show` counts them all";
 	}

@@ -39,6 +39,7 @@ static struct json_object *peer_line(const struct saved_peer *p)
 	if (*p->peer.host)
 		saved_add_string(line, "host", p->peer.host);
 	saved_add_identity(line, &p->peer.id, &p->rule);
+	saved_add_demands(line, p);
 	saved_add_number(line, "interval_ns", p->peer.interval_ns);
 	saved_add_string(line, "model", models[p->peer.model]);
 	if (p->peer.set & KPHI_SET_MIN_STD)
@@ -59,10 +60,14 @@ static struct json_object *peer_line(const struct saved_peer *p)
 /* The first one that can say it all, so that older programs read what they can understand. */
 static int version_of(const struct saved_store *store)
 {
-	for (uint32_t i = 0; i < store->count; i++)
-		if (!saved_is_plain(&store->peers[i].peer.id, &store->peers[i].rule))
-			return SAVED_VERSION;
-	return 1;
+	int version = store->keyed ? 3 : 1;
+
+	for (uint32_t i = 0; i < store->count && version < 3; i++)
+		if (store->peers[i].peer.demands)
+			version = 3;
+		else if (!saved_is_plain(&store->peers[i].peer.id, &store->peers[i].rule))
+			version = 2;
+	return version;
 }
 
 void saved_print(FILE *to, const struct saved_store *store)
@@ -74,6 +79,8 @@ void saved_print(FILE *to, const struct saved_store *store)
 	saved_add_number(line, "capacity", store->capacity);
 	saved_add_number(line, "window", store->window);
 	saved_add_number(line, "saved_s", store->saved_s);
+	if (store->keyed)
+		saved_add_number(line, "require_key", 1);
 	print_line(to, line, &crc);
 	for (uint32_t i = 0; i < store->count; i++)
 		print_line(to, peer_line(&store->peers[i]), &crc);
@@ -212,25 +219,16 @@ static int parse_mute(const struct saved_line *l, struct saved_peer *p)
 
 static int parse_peer(const struct saved_line *l, struct saved_peer *p)
 {
-	static const char *const keys[] = {"name",
-					   "host",
-					   "id",
-					   SAVED_RULE_KEYS,
-					   "interval_ns",
-					   "model",
-					   "min_std_ns",
-					   "pause_ns",
-					   "max_interval_ns",
-					   "epoch",
-					   "muted_until_s",
-					   "mute_left_ns",
-					   "mute_reason",
-					   NULL};
+	static const char *const keys[] = {
+		"name",        "host",          "id",           SAVED_RULE_KEYS, SAVED_NATIVE_KEYS,
+		"interval_ns", "model",         "min_std_ns",   "pause_ns",      "max_interval_ns",
+		"epoch",       "muted_until_s", "mute_left_ns", "mute_reason",   NULL};
 	int err = saved_only(l, keys);
 
 	*p = (struct saved_peer){0};
 	err = err ? err : parse_named(l, &p->peer);
 	err = err ? err : saved_parse_identity(l, &p->peer.id, &p->rule);
+	err = err ? err : saved_parse_demands(l, p);
 	err = err ? err : parse_model(l, &p->peer);
 	err = err ? err : parse_settings(l, &p->peer);
 	err = err ? err : parse_mute(l, p);
@@ -239,8 +237,9 @@ static int parse_peer(const struct saved_line *l, struct saved_peer *p)
 
 static int parse_header(const struct saved_line *l, struct saved_store *s)
 {
-	static const char *const keys[] = {"kphi_store", "capacity", "window", "saved_s", NULL};
-	uint64_t version = 0, capacity = 0, window = 0;
+	static const char *const keys[] = {"kphi_store", "capacity",    "window",
+					   "saved_s",    "require_key", NULL};
+	uint64_t version = 0, capacity = 0, window = 0, keyed = 0;
 	int err = saved_number(l, "kphi_store", true, UINT64_MAX, &version);
 
 	if (!err && (version < 1 || version > SAVED_VERSION))
@@ -254,9 +253,11 @@ static int parse_header(const struct saved_line *l, struct saved_store *s)
 	err = err ? err : saved_number(l, "capacity", true, KPHI_PEERS_MAX, &capacity);
 	err = err ? err : saved_number(l, "window", true, KPHI_WINDOW_MAX, &window);
 	err = err ? err : saved_number(l, "saved_s", true, UINT64_MAX, &s->saved_s);
+	err = err ? err : saved_number(l, "require_key", false, 1, &keyed);
 	if (!err && (capacity < 1 || window < KPHI_WINDOW_MIN))
 		return saved_wrong(l, "there is no store of capacity %" PRIu64 " and window %" PRIu64,
 				   capacity, window);
+	s->keyed = keyed;
 	s->capacity = (uint32_t)capacity;
 	s->window = (uint32_t)window;
 	return err;

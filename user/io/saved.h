@@ -24,6 +24,16 @@
  * enum preset_number, "match", "leave" and "sequence" are as people write them, "device" is a name. A store
  * that needs none of these is saved as version 1.
  *
+ * Version 3 has what native peers demand of their messages, and "require_key":1 in its first line if all must
+ * have a key. The key itself is not in the file: it has its name, which is empty after a restore until the
+ * key is added again.
+ *
+ *   {"name":"db1","id":"0b9d...","bound_from":["192.0.2.7"],"bound_device":"eth0","bound_ttl":255,
+ *    "key":"cluster","last_sequence":8812,...}
+ *
+ * "last_sequence" is the highest one heard of "epoch": a recorded message is as stale after a restore as it
+ * was before.
+ *
  * Settings that were not given have no key. A muted peer has "muted_until_s" (Unix time), "mute_left_ns" (at
  * the time of the save: a clock that is behind makes no mute longer) and "mute_reason".
  */
@@ -31,16 +41,19 @@
 #define KPHI_IO_SAVED_H
 
 #include <kphi/maps.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
-#define SAVED_VERSION 2
+#define SAVED_VERSION 3
 
 struct saved_peer {
 	struct kphi_peer peer; /* mute_until_ns and added_ns mean nothing here, nor what control_add()
 				  adds to the identity */
 	struct kphi_rule rule;
 	uint64_t epoch; /* highest one heard */
+	uint64_t sequence; /* highest one of that epoch, of peers with a key */
+	char key[KPHI_NAME_SIZE]; /* name; peer.ring means nothing here */
 	uint64_t muted_until_s, mute_left_ns; /* 0: not muted */
 };
 
@@ -49,6 +62,7 @@ struct saved_store {
 	uint64_t saved_s; /* Unix time */
 	struct saved_peer *peers;
 	uint32_t count;
+	bool keyed; /* every native peer must have a key */
 };
 
 /* The file's text. Errors are left in `to` for ferror(). */

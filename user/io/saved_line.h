@@ -37,6 +37,12 @@ void saved_add_number(struct json_object *line, const char *key, uint64_t value)
 void saved_add_identity(struct json_object *line, const struct kphi_id *id, const struct kphi_rule *rule);
 int saved_parse_identity(const struct saved_line *l, struct kphi_id *id, struct kphi_rule *rule);
 
+/* What a native peer demands of its messages. */
+struct saved_peer;
+#define SAVED_NATIVE_KEYS "bound_from", "bound_device", "bound_ttl", "key", "last_sequence"
+void saved_add_demands(struct json_object *line, const struct saved_peer *p);
+int saved_parse_demands(const struct saved_line *l, struct saved_peer *p);
+
 /* Does version 1 have words for it? */
 bool saved_is_plain(const struct kphi_id *id, const struct kphi_rule *rule);
 

@@ -50,6 +50,7 @@ static int answer(int result, struct why *w, const char *what)
 		[KPHI_CONTROL_TAKEN] = -EEXIST,
 		[KPHI_CONTROL_GONE] = -ESTALE,
 		[KPHI_CONTROL_FULL] = -ENOSPC,
+		[KPHI_CONTROL_KEYLESS] = -EPERM,
 	};
 	static const char *const sentence[] = {
 		[KPHI_CONTROL_OK] = "",
@@ -59,6 +60,8 @@ static int answer(int result, struct why *w, const char *what)
 		[KPHI_CONTROL_TAKEN] = "another peer has this identity already",
 		[KPHI_CONTROL_GONE] = "the peer has been deleted meanwhile",
 		[KPHI_CONTROL_FULL] = "the table of identities is full",
+		[KPHI_CONTROL_KEYLESS] = "every native peer of this store must have a key: say which with "
+					 "`key NAME`",
 	};
 
 	if (result < 0)
@@ -67,6 +70,11 @@ static int answer(int result, struct why *w, const char *what)
 	if (result >= (int)(sizeof(err_of) / sizeof(*err_of)))
 		return why(w, -EPROTO, "%s: the control program answers %d", what, result);
 	return result ? why(w, err_of[result], "%s: %s", what, sentence[result]) : 0;
+}
+
+int control_ask(struct control *c, struct kphi_control *q, struct why *w, const char *what)
+{
+	return answer(ask(c, q), w, what);
 }
 
 /* Where a rule looks. */
@@ -147,9 +155,11 @@ static int complete_rule(struct kphi_control *q, const struct control *c, const 
 }
 
 int control_restore(struct control *c, const struct store *s, struct kphi_peer *peer,
-		    const struct kphi_rule *rule, uint64_t epoch_floor, uint32_t *slot, struct why *w)
+		    const struct kphi_rule *rule, const struct control_floor *floor, uint32_t *slot,
+		    struct why *w)
 {
-	struct kphi_control q = {.op = KPHI_CONTROL_ADD, .epoch_floor = epoch_floor};
+	struct kphi_control q = {
+		.op = KPHI_CONTROL_ADD, .epoch_floor = floor->epoch, .sequence_floor = floor->sequence};
 	int err;
 
 	if (rule)
@@ -182,7 +192,9 @@ int control_restore(struct control *c, const struct store *s, struct kphi_peer *
 int control_add(struct control *c, const struct store *s, struct kphi_peer *peer,
 		const struct kphi_rule *rule, uint32_t *slot, struct why *w)
 {
-	return control_restore(c, s, peer, rule, 0, slot, w);
+	static const struct control_floor none;
+
+	return control_restore(c, s, peer, rule, &none, slot, w);
 }
 
 /* Is there no other rule of the same shape for the packets of the peer in `slot`? */
@@ -202,6 +214,12 @@ static bool last_of_shape(const struct store *s, uint32_t slot)
 	return true;
 }
 
+/* The ifindex by which packets are held against the device that the peer in `slot` names. */
+static uint32_t bound_to(const struct store *s, uint32_t slot)
+{
+	return is_rule(s, slot) ? s->peers[slot].id.device : s->rules[slot].ifindex;
+}
+
 int control_follow(struct control *c, const struct store *s, const char *device, uint32_t ifindex,
 		   struct why *w)
 {
@@ -211,8 +229,8 @@ int control_follow(struct control *c, const struct store *s, const char *device,
 		struct kphi_control q = {
 			.op = KPHI_CONTROL_MOVE, .slot = i, .generation = s->records[i].generation};
 
-		if (!is_rule(s, i) || strncmp(s->rules[i].device, device, KPHI_DEVICE_SIZE) ||
-		    s->peers[i].id.device == ifindex)
+		if (s->records[i].state == KPHI_FREE || !*s->rules[i].device ||
+		    strncmp(s->rules[i].device, device, KPHI_DEVICE_SIZE) || bound_to(s, i) == ifindex)
 			continue;
 		q.peer.id.device = ifindex;
 		err = answer(ask(c, &q), w, s->peers[i].name);

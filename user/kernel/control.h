@@ -31,9 +31,20 @@ void control_close(struct control *c);
 int control_add(struct control *c, const struct store *s, struct kphi_peer *peer,
 		const struct kphi_rule *rule, uint32_t *slot, struct why *w);
 
-/* The same for a peer that was known before a reboot: epochs below `epoch_floor` are stale from the start. */
+/* Of a native peer, what was heard of it before it was added again: older messages are stale from the start.
+ */
+struct control_floor {
+	uint64_t epoch;
+	uint64_t sequence; /* of that epoch; 0: none of it was heard, or it is not known */
+};
+
+/* The same for a peer that was known before, before a reboot for example. */
 int control_restore(struct control *c, const struct store *s, struct kphi_peer *peer,
-		    const struct kphi_rule *rule, uint64_t epoch_floor, uint32_t *slot, struct why *w);
+		    const struct kphi_rule *rule, const struct control_floor *floor, uint32_t *slot,
+		    struct why *w);
+
+/* One request, as it is: 0, or -errno with a sentence that begins with `what`. */
+int control_ask(struct control *c, struct kphi_control *q, struct why *w, const char *what);
 
 /* The device of this name has this ifindex now: rules that name it follow. */
 int control_follow(struct control *c, const struct store *s, const char *device, uint32_t ifindex,

@@ -22,7 +22,8 @@ const struct load_map load_maps[] = {
 	{"daemon", "daemon", LOAD_PUBLISHED},   {"locks", "locks", LOAD_PRIVATE},
 	{"ids", "ids", LOAD_PRIVATE},           {"ports", ".data.ports", LOAD_PRIVATE},
 	{"timers", "timers", LOAD_PRIVATE},     {"hints", "hints", LOAD_PRIVATE},
-	{"arrivals", "arrivals", LOAD_PRIVATE},
+	{"arrivals", "arrivals", LOAD_PRIVATE}, {"seals", "seals", LOAD_FROZEN},
+	{"rings", "rings", LOAD_FROZEN},        {"keys", "keys", LOAD_PRIVATE},
 };
 const size_t load_maps_count = sizeof(load_maps) / sizeof(*load_maps);
 
@@ -73,6 +74,7 @@ static int set_sizes(struct kphi_bpf *skeleton, const struct kphi_store *header)
 						 KPHI_RING_SIZE(header->window) * sizeof(uint64_t));
 	err = err ?: bpf_map__set_max_entries(skeleton->maps.locks, header->peers);
 	err = err ?: bpf_map__set_max_entries(skeleton->maps.ids, header->peers);
+	err = err ?: bpf_map__set_max_entries(skeleton->maps.seals, header->peers);
 	err = err ?: bpf_map__set_max_entries(skeleton->maps.counters, header->cpus);
 	err = err ?: bpf_map__set_max_entries(skeleton->maps.ticks, header->cpus);
 	err = err ?: bpf_map__set_max_entries(skeleton->maps.timers, header->cpus);

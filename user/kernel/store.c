@@ -105,7 +105,11 @@ static int make_store(struct pin *p, const struct kphi_store *header, gid_t gid,
 int store_create(struct pin *p, const struct store_size *size, const char *group, struct why *w)
 {
 	struct kphi_store header = {
-		.peers = size->peers, .window = size->window, .created_ns = clock_monotonic_ns()};
+		.peers = size->peers,
+		.window = size->window,
+		.flags = size->keyed ? KPHI_STORE_KEYED : 0,
+		.created_ns = clock_monotonic_ns(),
+	};
 	int cpus = libbpf_num_possible_cpus();
 	gid_t gid;
 	int err = check_size(size, w);
@@ -143,7 +147,7 @@ static int refuse_abi(const struct pin *p, int err, const char *abi, struct why 
 
 int store_ensure(struct pin *p, struct why *w)
 {
-	static const struct store_size usual = {KPHI_PEERS_DEFAULT, KPHI_WINDOW_DEFAULT};
+	static const struct store_size usual = {KPHI_PEERS_DEFAULT, KPHI_WINDOW_DEFAULT, false};
 	char abi[16];
 
 	if (pin_has_store(p))
@@ -218,6 +222,10 @@ int store_open(struct store *s, const struct pin *p, struct why *w)
 					     sizeof(*s->windows),
 				     w);
 	if (s->windows)
+		s->seals = map_pin(p, "seals", s->header->peers * sizeof(*s->seals), w);
+	if (s->seals)
+		s->rings = map_pin(p, "rings", KPHI_RINGS * sizeof(*s->rings), w);
+	if (s->rings)
 		s->counters = map_pin(p, "counters", s->header->cpus * sizeof(*s->counters), w);
 	if (s->counters)
 		s->ticks = map_pin(p, "ticks", s->header->cpus * sizeof(*s->ticks), w);
@@ -247,6 +255,8 @@ void store_close(struct store *s)
 	unmap(s->rules, h->peers * sizeof(*s->rules));
 	unmap(s->records, h->peers * sizeof(*s->records));
 	unmap(s->windows, (uint64_t)h->peers * KPHI_RING_SIZE(h->window) * sizeof(*s->windows));
+	unmap(s->seals, h->peers * sizeof(*s->seals));
+	unmap(s->rings, KPHI_RINGS * sizeof(*s->rings));
 	unmap(s->counters, h->cpus * sizeof(*s->counters));
 	unmap(s->ticks, h->cpus * sizeof(*s->ticks));
 	unmap(s->verdicts, h->peers * sizeof(*s->verdicts));

@@ -14,6 +14,7 @@
 
 struct store_size {
 	uint32_t peers, window;
+	bool keyed; /* every native peer must have a key */
 };
 
 /* A store mapped for reading. Needs no privilege beyond membership in the store's group. */
@@ -23,6 +24,8 @@ struct store {
 	const struct kphi_rule *rules; /* as it was added; the same for as long as the generation is */
 	const struct kphi_record *records;
 	const uint64_t *windows; /* peers x KPHI_RING_SIZE(window) */
+	const struct kphi_seal *seals; /* peers */
+	const struct kphi_ring *rings; /* KPHI_RINGS */
 	const struct kphi_counters *counters; /* cpus */
 	const struct kphi_tick *ticks; /* cpus */
 	const struct kphi_verdict *verdicts; /* the daemon's */

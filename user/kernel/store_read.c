@@ -162,8 +162,9 @@ uint64_t store_memory(const struct kphi_store *h)
 {
 	enum { HASH_ELEMENT = 48, HASH_BUCKET = 16, LOCK = 8 };
 	uint64_t peer = sizeof(struct kphi_peer) + sizeof(struct kphi_rule) + sizeof(struct kphi_record) +
-			sizeof(struct kphi_verdict) + KPHI_RING_SIZE(h->window) * sizeof(uint64_t) + LOCK +
-			HASH_ELEMENT + sizeof(struct kphi_id) + sizeof(struct kphi_slot);
+			sizeof(struct kphi_seal) + sizeof(struct kphi_verdict) +
+			KPHI_RING_SIZE(h->window) * sizeof(uint64_t) + LOCK + HASH_ELEMENT +
+			sizeof(struct kphi_id) + sizeof(struct kphi_slot);
 	uint64_t cpu = sizeof(struct kphi_counters) + sizeof(struct kphi_tick) + sizeof(struct kphi_timer);
 	uint64_t buckets = 1;
 
@@ -171,5 +172,6 @@ uint64_t store_memory(const struct kphi_store *h)
 		buckets *= 2;
 	return pages(h->peers * peer) + pages(buckets * HASH_BUCKET) + pages(h->cpus * cpu) +
 	       pages(sizeof(struct kphi_store)) + pages(sizeof(struct kphi_ports)) + pages(KPHI_HINTS_BYTES) +
+	       pages(KPHI_RINGS * sizeof(struct kphi_ring)) + pages(KPHI_RINGS * sizeof(struct kphi_keys)) +
 	       pages(KPHI_ARRIVALS_BYTES) + pages(sizeof(struct kphi_daemon)) + load_maps_count * pages(1);
 }

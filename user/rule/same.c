@@ -30,8 +30,10 @@ int rule_compare_identity(const struct kphi_peer *a, const struct kphi_rule *a_r
 bool rule_is_same(const struct kphi_peer *a, const struct kphi_rule *a_rule, const struct kphi_peer *b,
 		  const struct kphi_rule *b_rule)
 {
-	return !rule_compare_identity(a, a_rule, b, b_rule) &&
-	       (a->id.kind != KPHI_ID_RULE || !memcmp(a_rule, b_rule, sizeof(*a_rule)));
+	struct kphi_rule x = *a_rule, y = *b_rule;
+
+	x.ifindex = y.ifindex = 0;
+	return !rule_compare_identity(a, a_rule, b, b_rule) && !memcmp(&x, &y, sizeof(x));
 }
 
 /* FNV-1a, 32 bits. */
@@ -44,12 +46,15 @@ static uint32_t hash(const char *name)
 	return h;
 }
 
-bool rule_find_device(struct kphi_peer *peer, const struct kphi_rule *rule)
+bool rule_find_device(struct kphi_peer *peer, struct kphi_rule *rule)
 {
 	unsigned int index = *rule->device ? if_nametoindex(rule->device) : 0;
 
-	if (peer->id.kind != KPHI_ID_RULE || !*rule->device)
+	if (!*rule->device)
 		return true;
-	peer->id.device = index ? index : NO_DEVICE | hash(rule->device);
+	if (peer->id.kind != KPHI_ID_RULE)
+		rule->ifindex = index; /* 0 is no device's */
+	else
+		peer->id.device = index ? index : NO_DEVICE | hash(rule->device);
 	return index != 0;
 }

@@ -18,10 +18,10 @@ bool rule_is_same(const struct kphi_peer *a, const struct kphi_rule *a_rule, con
 		  const struct kphi_rule *b_rule);
 
 /*
- * Sets the ifindex of the identity from the name of the rule's device, if it has one; right before
- * control_add(). False if there is no such device now: the identity then has a number that no device can
- * have, another one for each name, until control_follow() finds it.
+ * Sets the ifindex of the identity (of a native peer: of the rule) from the name of the rule's device, if it
+ * has one; right before control_add(). False if there is no such device now: the identity then has a number
+ * that no device can have, another one for each name, until control_follow() finds it.
  */
-bool rule_find_device(struct kphi_peer *peer, const struct kphi_rule *rule);
+bool rule_find_device(struct kphi_peer *peer, struct kphi_rule *rule);
 
 #endif

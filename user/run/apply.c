@@ -9,6 +9,7 @@
 
 #include "io/text.h"
 #include "kernel/attach.h"
+#include "kernel/keyring.h"
 
 void apply_note(struct apply *a, const char *format, ...)
 {
@@ -18,6 +19,22 @@ void apply_note(struct apply *a, const char *format, ...)
 	va_start(ap, format);
 	text_vjoin(&notes, "; ", format, ap);
 	va_end(ap);
+}
+
+/* --- keys --- */
+
+int apply_keys(struct apply *a, struct why *w)
+{
+	const struct config *config = a->config;
+	int err = 0;
+
+	for (unsigned int i = 0; !err && i < config->keys_count; i++) {
+		const struct config_key *k = &config->keys[i];
+		int ring = keyring_make(a->control, a->store, k->name, w);
+
+		err = ring < 0 ? ring : keyring_set(a->control, a->store, ring, k->keys, k->count, w);
+	}
+	return err;
 }
 
 /* --- devices --- */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From the configuration to the store: peers added, devices attached, ports opened. Nothing is taken away: a
- * peer or a device that the file does not name is left alone. A peer whose identity or settings differ is
- * deleted and added; every other one keeps its window.
+ * From the configuration to the store: keys and peers added, devices attached, ports opened. Nothing is taken
+ * away: a peer or a device that the file does not name is left alone. A peer whose identity or settings
+ * differ is deleted and added, and what was heard of a native one still counts as heard; every other one
+ * keeps its window, also if it has another key.
  */
 #ifndef KPHI_RUN_APPLY_H
 #define KPHI_RUN_APPLY_H
@@ -35,7 +36,9 @@ int apply_config(struct apply *a, struct why *w);
 /* Devices that were absent, once more: those that exist by now are attached. Needs an attacher. */
 int apply_devices(struct apply *a, struct why *w);
 
-/* The peers alone; under the lock. */
+/* The keys alone, or the peers and with them the keys; under the lock. Of a name in the file the store has
+ * those keys then and no other; a name that is not there stays as it is. */
+int apply_keys(struct apply *a, struct why *w);
 int apply_peers(struct apply *a, struct why *w);
 
 void apply_note(struct apply *a, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/keyring.h"
 #include "rule/same.h"
 #include "run/apply.h"
 
@@ -82,11 +83,22 @@ static const struct stored *find_identity(const struct plan *p, const struct kph
 	return bsearch(&key, p->by_identity, p->used, sizeof(key), compare_identities);
 }
 
+/* The ring of the store that a peer of the file has its key in; -1: it has none. apply_keys() has made it. */
+static int ring_of(const struct apply *a, uint32_t index)
+{
+	int key = a->config->natives[index].key;
+
+	return key < 0 ? -1 : keyring_find(a->store, a->config->keys[key].name);
+}
+
+/* But for the key, which may change in a peer that goes on, as long as it does not end. */
 static bool is_same(const struct stored *old, const struct kphi_peer *b, const struct kphi_rule *rule)
 {
 	const struct kphi_peer *a = old->peer;
+	uint8_t demands = a->demands ^ b->demands;
 
-	return rule_is_same(a, old->rule, b, rule) && !strcmp(a->host, b->host) &&
+	return !(demands & ~KPHI_DEMAND_KEY) && !(a->demands & ~b->demands) &&
+	       rule_is_same(a, old->rule, b, rule) && !strcmp(a->host, b->host) &&
 	       a->interval_ns == b->interval_ns && a->min_std_ns == b->min_std_ns &&
 	       a->pause_ns == b->pause_ns && a->max_interval_ns == b->max_interval_ns &&
 	       a->model == b->model && a->set == b->set;
@@ -166,20 +178,54 @@ static void note_absent(struct apply *a, const struct kphi_peer *peer, const str
 			   rule->device, count > 1 ? ", and so it is with others" : "");
 }
 
-static int add_wanted(const struct plan *p, struct kphi_peer *fresh, struct why *w)
+/* What is to be added, with what of its past must not be forgotten: else a recorded message of it would be
+ * news. */
+struct fresh {
+	struct kphi_peer peer;
+	struct control_floor floor;
+};
+
+static void keep_floor(const struct plan *p, uint32_t index, struct fresh *f)
+{
+	const struct config *config = p->a->config;
+	const struct stored *old = find_identity(p, &f->peer, &config->rules[index]);
+	struct kphi_record r;
+
+	f->floor.epoch = config->natives[index].min_epoch;
+	if (!old || f->peer.id.kind != KPHI_ID_NATIVE || store_read(p->a->store, old->slot, &r, NULL) ||
+	    r.epoch < f->floor.epoch)
+		return;
+	f->floor.epoch = r.epoch;
+	f->floor.sequence = f->peer.demands & KPHI_DEMAND_KEY ? r.sequence.highest : 0;
+}
+
+/* What is stored of them goes with them. */
+static void prepare(const struct plan *p, struct fresh *fresh)
+{
+	for (uint32_t i = 0; i < p->wanted_count; i++) {
+		int ring = ring_of(p->a, p->wanted[i]);
+
+		fresh[i].peer = p->a->config->peers[p->wanted[i]];
+		fresh[i].peer.ring = (uint16_t)(ring < 0 ? 0 : ring);
+		keep_mute(p, &fresh[i].peer);
+		keep_floor(p, p->wanted[i], &fresh[i]);
+	}
+}
+
+static int add_wanted(const struct plan *p, struct fresh *fresh, struct why *w)
 {
 	struct apply *a = p->a;
 	uint32_t slot = 0, absent = 0, first_absent = 0;
 	int err = 0;
 
 	for (uint32_t i = 0; !err && i < p->wanted_count; i++) {
-		const struct kphi_rule *rule = &a->config->rules[p->wanted[i]];
+		struct kphi_rule rule = a->config->rules[p->wanted[i]];
 
-		if (!rule_find_device(&fresh[i], rule) && !absent++)
+		if (!rule_find_device(&fresh[i].peer, &rule) && !absent++)
 			first_absent = i;
-		err = control_add(a->control, a->store, &fresh[i], rule, &slot, w);
+		err = control_restore(a->control, a->store, &fresh[i].peer, &rule, &fresh[i].floor, &slot, w);
 	}
-	note_absent(a, &fresh[first_absent], &a->config->rules[p->wanted[first_absent]], absent);
+	note_absent(a, &fresh[first_absent].peer, &a->config->rules[p->wanted[first_absent]], absent);
 	return err;
 }
 
@@ -200,21 +246,36 @@ static int delete_replaced(const struct plan *p, struct why *w)
 	return err;
 }
 
+/* Peers that stay have the key that the file says. */
+static int use_keys(const struct plan *p, struct why *w)
+{
+	struct apply *a = p->a;
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < a->config->peers_count; i++) {
+		const struct stored *old = find_name(p, &a->config->peers[i]);
+		int ring = old && !old->replaced ? ring_of(a, i) : -1;
+
+		if (ring >= 0 && (!(old->peer->demands & KPHI_DEMAND_KEY) || old->peer->ring != ring))
+			err = keyring_use(a->control, old->slot, old->generation, ring, w);
+	}
+	return err;
+}
+
 /* All that goes goes first, so that identities are free when they are wanted again. */
 static int execute(const struct plan *p, struct why *w)
 {
 	struct apply *a = p->a;
-	struct kphi_peer *fresh = calloc((size_t)p->wanted_count + 1, sizeof(*fresh));
+	struct fresh *fresh = calloc((size_t)p->wanted_count + 1, sizeof(*fresh));
 	int err;
 
 	if (!fresh)
 		return why(w, -ENOMEM, "no memory for %u peers", p->wanted_count);
-	/* What is stored of them goes with them. */
-	for (uint32_t i = 0; i < p->wanted_count; i++) {
-		fresh[i] = a->config->peers[p->wanted[i]];
-		keep_mute(p, &fresh[i]);
-	}
-	err = delete_replaced(p, w);
+	err = apply_keys(a, w);
+	err = err ? err : use_keys(p, w);
+	if (!err)
+		prepare(p, fresh);
+	err = err ? err : delete_replaced(p, w);
 	err = err ? err : add_wanted(p, fresh, w);
 	free(fresh);
 	return err;

@@ -72,6 +72,75 @@ static int take_devices(struct config *config, const struct check *c)
 	return err;
 }
 
+/* --- keys --- */
+
+static struct config_key *find_key(const struct config *config, const char *name)
+{
+	for (unsigned int i = 0; i < config->keys_count; i++)
+		if (!strcmp(config->keys[i].name, name))
+			return &config->keys[i];
+	return NULL;
+}
+
+static int take_key_file(const struct check *c, const struct yaml_path *here, const char *file,
+			 struct config_key *k)
+{
+	char why[2 * WHY_SIZE];
+
+	if (!file || *file != '/')
+		return complain_key(c, here, "file", "a key needs its `file`, an absolute path");
+	if (k->count == KPHI_RING_KEYS)
+		return complain(c, here,
+				"%s has two keys already, which is enough to change from one to the next",
+				k->name);
+	if (key_read(file, &k->keys[k->count], why, sizeof(why)))
+		return complain_key(c, here, "file", why);
+	if (k->count && k->keys[0].id == k->keys[1].id)
+		return complain(c, here, "both keys of %s have the number %u", k->name, k->keys[0].id);
+	k->count++;
+	return 0;
+}
+
+static int take_key(struct config *config, const struct check *c, const struct raw_key *raw,
+		    unsigned int index)
+{
+	struct yaml_path here = yaml_index(yaml_key(top, "keys"), index);
+	char name[KPHI_NAME_SIZE], why[WHY_SIZE];
+	struct config_key *k;
+
+	if (!raw->name)
+		return complain(c, &here, "a key needs a `name`");
+	if (parse_name(raw->name, name, why, sizeof(why)))
+		return complain_key(c, &here, "name", why);
+	k = find_key(config, name);
+	if (!k) {
+		k = &config->keys[config->keys_count++];
+		memcpy(k->name, name, sizeof(name));
+	}
+	return take_key_file(c, &here, raw->file, k);
+}
+
+/* Two of one name are its two keys. */
+static int take_keys(struct config *config, const struct check *c)
+{
+	const struct raw_config *raw = config->raw;
+	int err = 0;
+
+	config->keys = calloc(raw->keys_count + 1, sizeof(*config->keys));
+	if (!config->keys)
+		return -ENOMEM;
+	for (unsigned int i = 0; !err && i < raw->keys_count; i++)
+		err = take_key(config, c, &raw->keys[i], i);
+	return err;
+}
+
+int config_find_key(const struct config *config, const char *name)
+{
+	const struct config_key *k = find_key(config, name);
+
+	return k ? (int)(k - config->keys) : -1;
+}
+
 /* --- guard, outputs, the rest --- */
 
 static int take_guard(struct config *config, const struct check *c)
@@ -153,10 +222,14 @@ void config_free(struct config *config)
 {
 	if (!config)
 		return;
+	if (config->keys)
+		explicit_bzero(config->keys, config->keys_count * sizeof(*config->keys));
+	free(config->keys);
 	free(config->devices);
 	free(config->peers);
 	free(config->rules);
 	free(config->web.hosts);
+	free(config->natives);
 	raw_free(config->raw);
 	free(config);
 }
@@ -209,7 +282,8 @@ static int take_all(struct config *config, struct check *c, const char *text, si
 	if (err)
 		return err;
 	config->raw = raw;
-	err = take_devices(config, c);
+	err = take_keys(config, c);
+	err = err ? err : take_devices(config, c);
 	err = err ? err : config_take_peers(config, c);
 	err = err ? err : config_take_consumers(config, c);
 	err = err ? err : take_guard(config, c);

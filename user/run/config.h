@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "core/engine.h"
+#include "io/key_file.h"
 #include "kernel/attach.h"
 
 #define CONFIG_DEFAULT        "/etc/kphi/kphi.yaml"
@@ -47,11 +48,27 @@ struct config_web {
 	uint32_t peers_max;
 };
 
+/* A name and its keys, in the order of the file. */
+struct config_key {
+	char name[KPHI_NAME_SIZE];
+	struct key keys[KPHI_RING_KEYS];
+	uint32_t count;
+};
+
+/* What the store knows of a native peer by other words. */
+struct config_native {
+	int key; /* index into keys; -1: it has none */
+	uint64_t min_epoch;
+};
+
 struct config {
+	struct config_key *keys; /* wiped when the configuration is freed */
+	unsigned int keys_count;
 	struct config_device *devices;
 	unsigned int devices_count;
 	struct kphi_peer *peers; /* name, identity and settings, in the order of names */
 	struct kphi_rule *rules; /* of the peer of the same index */
+	struct config_native *natives; /* the same */
 	uint32_t peers_count;
 	struct engine_config engine; /* the consumers' names and thresholds are here */
 	struct config_consumer consumer[ENGINE_CONSUMERS]; /* of the same index */

@@ -41,6 +41,9 @@ int take_port(const struct check *c, const struct yaml_path *in, const char *key
 int take_path(const struct check *c, const struct yaml_path *in, const char *key, const char *text,
 	      size_t max, const char **path);
 
+/* The index of the keys of this name, or -1. */
+int config_find_key(const struct config *config, const char *name);
+
 int config_take_peers(struct config *config, const struct check *c);
 int config_take_consumers(struct config *config, const struct check *c);
 int config_take_web(struct config *config, const struct check *c);

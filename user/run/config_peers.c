@@ -6,6 +6,7 @@
 
 #include "core/models.h"
 #include "io/parse.h"
+#include "rule/native.h"
 #include "rule/same.h"
 #include "rule/words.h"
 #include "run/config_check.h"
@@ -13,6 +14,7 @@
 struct entry {
 	struct kphi_peer peer;
 	struct kphi_rule rule;
+	struct config_native native;
 };
 
 /* All of them, in the order of the file. */
@@ -23,6 +25,7 @@ struct list {
 
 /* A group of one is a peer that stands for itself. */
 struct group {
+	const struct config *config;
 	const struct check *c;
 	const struct raw_peer *raw;
 	struct yaml_path here;
@@ -73,14 +76,38 @@ static int take_name(const struct check *c, const struct yaml_path *here, const 
 	return complain_key(c, here, key, why);
 }
 
-static int take_rule(const struct group *g, const struct yaml_path *here, const struct rule_text *text,
-		     struct entry *e)
+static int take_native(const struct group *g, const struct yaml_path *here, const struct raw_member *m,
+		       struct entry *e)
+{
+	char why[WHY_SIZE];
+
+	e->peer.id.kind = KPHI_ID_NATIVE;
+	if (parse_uuid(m->id, e->peer.id.bytes, why, sizeof(why)))
+		return complain_key(g->c, here, "id", why);
+	if (m->key) {
+		e->native.key = config_find_key(g->config, m->key);
+		e->peer.demands |= KPHI_DEMAND_KEY;
+	}
+	if (m->key && e->native.key < 0)
+		return complain_key(g->c, here, "key", "there is no such name in `keys`");
+	return take_u64(g->c, here, "min_epoch", m->min_epoch, 0, UINT64_MAX, &e->native.min_epoch);
+}
+
+static int take_rule(const struct group *g, const struct yaml_path *here, const struct raw_member *m,
+		     const struct rule_text *text, struct entry *e)
 {
 	struct rule_fault fault;
-	int err = rule_parse(text, &rule_yaml, &e->peer, &e->rule, &fault);
+	int err = m->id ? native_bind(text, &rule_yaml, &e->peer, &e->rule, &fault)
+			: rule_parse(text, &rule_yaml, &e->peer, &e->rule, &fault);
 
 	if (err && fault.at != RULE_WORD_KINDS)
 		return complain_key(g->c, here, rule_yaml.name[fault.at], fault.why);
+	if (!err && m->id)
+		return take_native(g, here, m, e);
+	if (!err && (m->key || m->min_epoch))
+		return complain_key(
+			g->c, here, m->key ? "key" : "min_epoch",
+			"it goes with an `id`: only native heartbeats are signed and have epochs");
 	err = err ? err
 		  : rule_settle(&e->rule, &rule_yaml, g->raw->model, &e->peer, fault.why, sizeof(fault.why));
 	return err ? complain(g->c, here, "%s", fault.why) : 0;
@@ -90,35 +117,34 @@ static int take_identity(const struct group *g, const struct yaml_path *here, co
 			 struct entry *e)
 {
 	struct rule_text text;
-	char why[WHY_SIZE];
 
 	memcpy(text.word, m->rule, sizeof(text.word));
 	if (m->match_count > KPHI_MATCHES)
 		return complain_key(g->c, here, "match", "a rule looks at two places at most");
 	for (unsigned int i = 0; i < KPHI_MATCHES; i++)
 		text.match[i] = i < m->match_count ? m->match[i] : NULL;
-	if (!m->id == !rule_is_written(&text))
+	if (!m->id && !rule_is_written(&text))
 		return complain(
 			g->c, here,
 			"say who %s is: either `id: UUID` (native heartbeats, `kphi beat` prints it), or "
 			"a rule: `from: ADDRESS` and `port: PORT` (any UDP packet), or `proto: PRESET` "
 			"(`kphi peer presets`)",
 			m->name);
-	if (!m->id)
-		return take_rule(g, here, &text, e);
-	e->peer.id.kind = KPHI_ID_NATIVE;
-	if (parse_uuid(m->id, e->peer.id.bytes, why, sizeof(why)))
-		return complain_key(g->c, here, "id", why);
-	return 0;
+	return take_rule(g, here, m, &text, e);
 }
 
-/* What an element of a list leaves out is the group's; a native sender has no rule. */
+/* What an element of a list leaves out is the group's; a native sender has no rule, but may be bound. */
 static struct raw_member inherit(const struct raw_member *m, const struct raw_member *group)
 {
 	struct raw_member all = *m;
 
-	for (int i = 0; i < RULE_WORD_KINDS && !all.id; i++)
-		all.rule[i] = all.rule[i] ? all.rule[i] : group->rule[i];
+	for (int i = 0; i < RULE_WORD_KINDS; i++)
+		if (!all.rule[i] && (!all.id || i == RULE_DEVICE || i == RULE_TTL))
+			all.rule[i] = group->rule[i];
+	if (all.id && !all.key)
+		all.key = group->key;
+	if (all.id && !all.min_epoch)
+		all.min_epoch = group->min_epoch;
 	if (!all.match && !all.id) {
 		all.match = group->match;
 		all.match_count = group->match_count;
@@ -133,7 +159,7 @@ static int take_member(const struct group *g, const struct yaml_path *here, cons
 {
 	int err;
 
-	*e = (struct entry){.peer = g->settings};
+	*e = (struct entry){.peer = g->settings, .native.key = -1};
 	if (!m->name)
 		return complain(g->c, here, "a peer needs a `name`");
 	err = take_name(g->c, here, "name", m->name, e->peer.name);
@@ -252,6 +278,7 @@ static int take_group(const struct config *config, const struct check *c, unsign
 {
 	const struct raw_config *raw = config->raw;
 	struct group g = {
+		.config = config,
 		.c = c,
 		.raw = &raw->peers[index],
 		.here = yaml_index(yaml_key((struct yaml_path){.depth = 0}, "peers"), index),
@@ -273,11 +300,13 @@ static int keep(struct config *config, struct list *list)
 	qsort(list->entry, list->count, sizeof(*list->entry), by_name);
 	config->peers = calloc((size_t)list->count + 1, sizeof(*config->peers));
 	config->rules = calloc((size_t)list->count + 1, sizeof(*config->rules));
-	if (!config->peers || !config->rules)
+	config->natives = calloc((size_t)list->count + 1, sizeof(*config->natives));
+	if (!config->peers || !config->rules || !config->natives)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < list->count; i++) {
 		config->peers[i] = list->entry[i].peer;
 		config->rules[i] = list->entry[i].rule;
+		config->natives[i] = list->entry[i].native;
 	}
 	config->peers_count = list->count;
 	return 0;

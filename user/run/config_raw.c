@@ -33,11 +33,21 @@ static const cyaml_schema_value_t device_value = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct raw_device, device_fields),
 };
 
+static const cyaml_schema_field_t key_fields[] = {
+	TEXT(struct raw_key, "name", name),
+	TEXT(struct raw_key, "file", file),
+	CYAML_FIELD_END,
+};
+
+static const cyaml_schema_value_t key_value = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct raw_key, key_fields),
+};
+
 /* Of a struct raw_member that is, or is part of, a structure. */
 #define MEMBER(structure, at)                                                                                \
-	TEXT(structure, "name", at name), TEXT(structure, "id", at id),                                      \
-		TEXT(structure, "from", at rule[RULE_FROM]), TEXT(structure, "port", at rule[RULE_PORT]),    \
-		TEXT(structure, "proto", at rule[RULE_PROTO]),                                               \
+	TEXT(structure, "name", at name), TEXT(structure, "id", at id), TEXT(structure, "key", at key),      \
+		TEXT(structure, "min_epoch", at min_epoch), TEXT(structure, "from", at rule[RULE_FROM]),     \
+		TEXT(structure, "port", at rule[RULE_PORT]), TEXT(structure, "proto", at rule[RULE_PROTO]),  \
 		TEXT(structure, "protocol", at rule[RULE_PROTOCOL]),                                         \
 		TEXT(structure, "vrid", at rule[RULE_VRID]),                                                 \
 		TEXT(structure, "discriminator", at rule[RULE_DISCRIMINATOR]),                               \
@@ -121,6 +131,7 @@ static const cyaml_schema_field_t metrics_fields[] = {
 
 static const cyaml_schema_field_t top_fields[] = {
 	LIST(struct raw_config, devices, &device_value),
+	LIST(struct raw_config, keys, &key_value),
 	LIST(struct raw_config, peers, &peer_value),
 	LIST(struct raw_config, consumers, &consumer_value),
 	CYAML_FIELD_MAPPING("guard", CYAML_FLAG_OPTIONAL, struct raw_config, guard, guard_fields),

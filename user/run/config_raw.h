@@ -15,9 +15,14 @@ struct raw_device {
 	char *name, *mode, *port;
 };
 
+struct raw_key {
+	char *name, *file;
+};
+
 /* One peer, or an element of `list`. */
 struct raw_member {
 	char *name, *id, *host;
+	char *key, *min_epoch; /* of a native sender */
 	char *rule[RULE_WORD_KINDS]; /* but for RULE_MATCH, which is a list: */
 	char **match;
 	unsigned int match_count;
@@ -58,6 +63,8 @@ struct raw_metrics {
 struct raw_config {
 	struct raw_device *devices;
 	unsigned int devices_count;
+	struct raw_key *keys;
+	unsigned int keys_count;
 	struct raw_peer *peers;
 	unsigned int peers_count;
 	struct raw_consumer *consumers;

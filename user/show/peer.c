@@ -7,6 +7,7 @@
 
 #include "io/format.h"
 #include "rule/describe.h"
+#include "rule/native.h"
 #include "show/bfd.h"
 #include "show/peer.h"
 #include "show/verdict.h"
@@ -199,6 +200,33 @@ static void say_host(struct out *o, const struct view *v, enum show_place place)
 		out_null(o, "host", title);
 }
 
+/* What its messages must show, and whether they do. */
+static void say_demands(struct out *o, const struct view *v, bool detail)
+{
+	bool is_signed = v->record.flags & KPHI_WIRE_SIGNED;
+	const char *refused = detail && v->seal.refused ? "refused in its name" : NULL;
+	char bound[NATIVE_WORDS] = "";
+
+	if (!v->is_rule)
+		native_words(&v->peer, &v->rule, bound);
+	out_string(o, "bound", detail && *bound ? "bound to" : NULL, *bound ? bound : NULL);
+	out_string(o, "key", detail && v->key ? "key" : NULL, v->key);
+	out_bool(o, "signed", detail && v->key ? "signed" : NULL, is_signed);
+	if (v->seal.key_id)
+		out_u64(o, "key_id", detail ? "by its key number" : NULL, v->seal.key_id);
+	else
+		out_null(o, "key_id", NULL);
+	out_u64(o, "refused", refused, v->seal.refused);
+	if (!v->seal.refused) {
+		out_null(o, "refused_as", NULL);
+		out_null(o, "refused_ago_ns", NULL);
+		return;
+	}
+	out_string(o, "refused_as", refused ? "the last one" : NULL, view_refusal(v));
+	out_duration(o, "refused_ago_ns", refused ? "so long ago" : NULL,
+		     v->now_ns > v->seal.refused_ns ? v->now_ns - v->seal.refused_ns : 0);
+}
+
 void say_peer(struct out *o, const struct view *v, enum show_place place)
 {
 	const struct kphi_window *w = &v->record.window;
@@ -209,6 +237,7 @@ void say_peer(struct out *o, const struct view *v, enum show_place place)
 	out_string(o, "name", detail ? "peer" : "PEER", v->peer.name);
 	say_host(o, v, place);
 	say_identity(o, v, detail);
+	say_demands(o, v, detail);
 	out_string(o, "state", detail ? "state" : "STATE", view_state(v));
 	say_judgement(o, v, detail);
 	say_withheld(o, v);

@@ -46,8 +46,9 @@ void view_judge(struct view *v, const struct store *s, uint32_t slot, const stru
 	ring = view_ring(v, s, &room);
 	tick = &s->ticks[v->record.cpu < s->header->cpus ? v->record.cpu : 0];
 	v->is_rule = v->peer.id.kind == KPHI_ID_RULE;
-	if (v->is_rule)
-		v->rule = s->rules[slot];
+	v->rule = s->rules[slot];
+	v->seal = v->peer.demands ? s->seals[slot] : (struct kphi_seal){0};
+	v->key = v->peer.demands & KPHI_DEMAND_KEY ? s->rings[v->peer.ring % KPHI_RINGS].name : NULL;
 	v->now_ns = now_ns;
 	v->discount_ns = v->record.state == KPHI_WAITING ? 0 : silence_discount_ns(&v->record, tick, now_ns);
 	v->grace = grace_at(&v->record, &v->peer, tick, now_ns);
@@ -105,7 +106,7 @@ static void explain_waiting(const struct view *v, struct text *s)
 	if (v->record.stale_ns)
 		text_join(s, BETWEEN,
 			  "messages of an epoch before the saved one (%" PRIu64
-			  ") arrive: `kphi peer reset` accepts them",
+			  "), or heard before, arrive: `kphi peer reset` accepts them",
 			  v->record.epoch);
 }
 
@@ -209,6 +210,44 @@ static void explain_rule(const struct view *v, struct text *s)
 			  format_address(speaker, address));
 }
 
+/* As people know the counters of what was refused. */
+static const char *refusal(uint32_t counter)
+{
+	switch (counter) {
+	case KPHI_COUNT_peer_source:
+		return "from an address that is not its own";
+	case KPHI_COUNT_peer_device:
+		return "by another device than its own";
+	case KPHI_COUNT_peer_ttl:
+		return "from beyond a router";
+	case KPHI_COUNT_not_signed:
+		return "without a tag";
+	case KPHI_COUNT_unknown_key:
+		return "signed with a key that it does not have";
+	case KPHI_COUNT_bad_tag:
+		return "with a wrong tag";
+	default:
+		return "for a reason that this kphi does not know";
+	}
+}
+
+const char *view_refusal(const struct view *v)
+{
+	return v->seal.refused ? refusal(v->seal.refused_as) : NULL;
+}
+
+/* A message that was refused and then forgotten by better ones is no news. */
+static void explain_refusal(const struct view *v, struct text *s)
+{
+	char ago[FORMAT_SIZE];
+
+	if (!v->seal.refused || (v->record.state != KPHI_WAITING && v->seal.refused_ns < v->record.last_ns))
+		return;
+	text_join(s, BETWEEN, "%s ago a message in its name was refused: %s",
+		  format_duration(v->now_ns > v->seal.refused_ns ? v->now_ns - v->seal.refused_ns : 0, ago),
+		  view_refusal(v));
+}
+
 void view_explain(const struct view *v, char *text, size_t size)
 {
 	struct text s = {text, size};
@@ -225,6 +264,7 @@ void view_explain(const struct view *v, char *text, size_t size)
 	explain_opinion(v, &s);
 	if (v->is_rule)
 		explain_rule(v, &s);
+	explain_refusal(v, &s);
 	if (is_held(v))
 		text_join(&s, BETWEEN, "held for another %s: this host stalled %s",
 			  format_duration(v->grace.until_ns - v->now_ns, rest),

@@ -13,7 +13,9 @@
 struct view {
 	struct kphi_record record;
 	struct kphi_peer peer;
-	struct kphi_rule rule; /* if is_rule */
+	struct kphi_rule rule;
+	struct kphi_seal seal; /* of a native peer that has demands */
+	const char *key; /* name of the ring it has its key in, the store's; NULL: none */
 	struct opinion opinion;
 	struct grace grace;
 	struct kphi_verdict verdict; /* if there is a daemon that has one, and view_daemon() was asked */
@@ -51,6 +53,9 @@ const uint8_t *view_speaker(const struct view *v);
 
 /* Is that a verdict to act on: suspect, or declared down? Not while it is held or muted. */
 bool view_is_suspect(const struct view *v);
+
+/* What the last message in its name lacked that was refused; NULL: none was. */
+const char *view_refusal(const struct view *v);
 
 /* Why it is in this state, as sentences with semicolons between; "" when there is nothing to explain. */
 void view_explain(const struct view *v, char *text, size_t size);

@@ -93,7 +93,7 @@ static uint16_t ip_checksum(const struct iphdr *ip)
 static void put_message(uint8_t *to, const uint8_t node_id[16], const struct kphi_beat *b, uint64_t sent_ms)
 {
 	struct wire_message m = {.type = (enum kphi_wire_type)b->type,
-				 .flags = b->flags,
+				 .flags = b->flags & ~KPHI_WIRE_SIGNED, /* without the key there is no tag */
 				 .epoch = b->epoch,
 				 .sequence = b->sequence,
 				 .timestamp_ms = sent_ms,
