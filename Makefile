@@ -2,6 +2,7 @@
 #
 #   make          build/kphi                         make check    build and run every test (root)
 #   make demo     five peers, one death (root)       make bench    JSON lines, each with its baseline (root)
+#   make fuzz     every fuzz target, FUZZ=60 seconds each
 #   make lint     format, clang-tidy, cppcheck       make install  PREFIX=/usr/local, DESTDIR=
 #   make format   lay out the C files                make clean    remove build/
 #
@@ -40,9 +41,10 @@ PAGES := user/cmd/calibrate $(wildcard user/web/page user/web/lab)
 GENERATED := $(SKELETONS) $(B)/gen/abi.h $(patsubst %,$(B)/gen/%.html.h,$(notdir $(PAGES)))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/*_test.c))
 PROG_TESTS := $(patsubst tests/prog/%.c,$(B)/tests/prog/%,$(wildcard tests/prog/*_test.c))
+FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c)) $(B)/tools/bench
 
-.PHONY: FORCE all tests tools setup demo check bench lint format install uninstall clean
+.PHONY: FORCE all tests tools fuzzers fuzz setup demo check bench lint format install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -126,6 +128,19 @@ $(B)/tests/unit/%: $(B)/asan/tests/unit/%.o $(LIBRARY:$(B)/obj/%=$(B)/asan/%)
 # The scenario runner is more than one file.
 $(B)/tests/unit/scenario_test: $(patsubst %,$(B)/asan/tests/unit/scenario_%.o,script kernel world host)
 
+# libFuzzer is clang's, so there the library is once more its work.
+FUZZ_CFLAGS := $(filter-out -Wall -Wextra -Werror,$(CFLAGS)) -fsanitize=fuzzer-no-link,address,undefined \
+	-fno-sanitize-recover=all -fno-omit-frame-pointer
+$(B)/fuzz/%.o: %.c Makefile | $(GENERATED)
+	$(call say,FUZZ,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(CPPFLAGS) -Itests $(FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/tests/fuzz/%: $(B)/fuzz/tests/fuzz/%.o $(LIBRARY:$(B)/obj/%=$(B)/fuzz/%)
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LDLIBS)
+
 $(B)/obj/tests/%.o: CPPFLAGS += -Itests
 $(B)/tests/prog/%: $(B)/obj/tests/prog/%.o $(LIBRARY)
 	$(call say,LINK,$@)
@@ -144,7 +159,9 @@ $(B)/tools/bench: $(patsubst %.c,$(B)/obj/%.o,$(filter-out %.bpf.c,$(wildcard to
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -o $@ $^ -lpthread $(LDLIBS)
 
-tests: $(B)/kphi $(UNIT_TESTS) $(PROG_TESTS) $(TOOLS)
+tests: $(B)/kphi $(UNIT_TESTS) $(PROG_TESTS) $(FUZZERS) $(TOOLS)
+
+fuzzers: $(FUZZERS)
 
 tools: $(TOOLS)
 
@@ -160,6 +177,11 @@ demo: setup
 check: setup
 	$(Q)$(MAKE) --no-print-directory tests
 	$(Q)tests/run
+
+FUZZ ?= 60
+fuzz: setup
+	$(Q)$(MAKE) --no-print-directory fuzzers $(B)/kphi
+	$(Q)KPHI_FUZZ_SECONDS=$(FUZZ) KPHI_TEST_TIMEOUT=$$(($(FUZZ) * 20 + 120)) tests/run fuzz/
 
 # Standard output is for the figures.
 bench: setup
@@ -186,4 +208,4 @@ clean:
 	$(call say,CLEAN,$(B))
 	$(Q)rm -rf $(B)
 
--include $(shell find $(B)/obj $(B)/asan $(B)/bpf -name '*.d' -type f 2>/dev/null)
+-include $(shell find $(B)/obj $(B)/asan $(B)/fuzz $(B)/bpf -name '*.d' -type f 2>/dev/null)

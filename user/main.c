@@ -18,6 +18,7 @@ static const struct {
 	const char *help;
 } objects[] = {
 	{"peer", cmd_peer, "who is watched: add, show, their windows"},
+	{"top", cmd_top, "live: the most suspicious peers first"},
 	{"net", cmd_net, "the devices that listen: attach, detach, show"},
 	{"store", cmd_store, "the pinned maps: create, show, purge"},
 	{"guard", cmd_guard, "what this host knows about its own hearing: stalls, blind devices"},

@@ -60,7 +60,7 @@ table << 'END'
 no object, no command, no such word
 2||an OBJECT is missing. `kphi help` lists them
 2|''|is unknown
-2|xyzzy show|'xyzzy' is unknown: choose peer, net, store, guard, doctor, beat, run, event, web, check, trace or help
+2|xyzzy show|'xyzzy' is unknown: choose peer, top, net, store, guard, doctor, beat, run, event, web, check, trace or help
 2|pear show|did you mean peer?
 2|peer|peer: a command is missing. `kphi peer help` lists them
 2|peer list|peer: 'list' is unknown
@@ -100,9 +100,22 @@ nothing is there yet, and asking makes nothing
 1|net detach dev lo|there is no store yet
 1|store show|there is no store yet
 1|store purge|there is no store yet
+1|top|there is no store yet
+1|top once|there is no store yet
 2|peer show db1 db2|unexpected 'db2': nothing may follow here
 2|peer show db1 -j|unexpected '-j': nothing may follow here
 2|store show all|unexpected 'all'
+a live table, whose words are looked at first
+0|top help|h tells the keys
+2|top every|'every' needs a duration
+2|top every 10ms|every:
+2|top every 2h|every:
+2|top sort|'sort' needs one of its choices
+2|top sort size|'size' is unknown: choose phi, name, host, silence, mean or loss
+2|top filter|'filter' needs a word
+2|top filter $LONGEST$LONGEST|top: filter: it is longer than 63 bytes
+2|top once once|'once' is given twice
+2|top db1|'db1' is unknown
 stores that cannot be
 2|store create peers|'peers' needs a number
 2|store create peers 0|peers:
@@ -127,6 +140,8 @@ a store
 1|store purge abi 00000000|abi-00000000
 0|peer show|
 0|net show|
+0|top|0 of 2 peers
+0|top once sort name filter x|0 of 2 peers
 who it is
 2|peer add|peer add: a name is missing
 2|peer add db1|say who it is

@@ -59,6 +59,9 @@ as "$gid" "$kphi" peer window db1
 is "a member reads its window" "$STATUS $(grep -c 'samples: 0' <<< "$OUT")" "0 1"
 as "$gid" "$kphi" store show
 is "a member looks at the store" "$STATUS $(grep -c 'room for peers: 8' <<< "$OUT")" "0 1"
+as "$gid" "$kphi" peer show metrics
+is "a member scrapes it, all but the devices" "$STATUS $(grep -c '^kphi_peer_state{peer="db1"\|^kphi_devices_readable 0\|^kphi_daemon_up 0' <<< "$OUT") '$ERR'" "0 3 ''"
+is "which root can" "$("$KPHI" peer show metrics | grep '^kphi_devices_readable')" "kphi_devices_readable 1"
 
 # --- in the group: no changing ------------------------------------------------------------------------------------------
 

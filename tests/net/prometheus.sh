@@ -38,6 +38,7 @@ observer_conf() {
 
 	echo "devices: [{name: eth0}]"
 	echo "outputs: {socket: $WORK/$1.sock, stdout: no}"
+	echo "web: {listen: '10.1.${1#o}.2:7441'}"
 	echo "state: $WORK/state-$1"
 	echo "priority: 0"
 	echo "peers:"
@@ -50,11 +51,6 @@ observer_conf() {
 	echo "  - {name: try, suspect: 3, shadow: yes, correlated: off}"
 }
 
-observe() {
-	of "$1" start "run-$1" in_ns "$1" kphi run config "$WORK/$1.yaml"
-	of "$1" start "web-$1" in_ns "$1" kphi web serve listen "10.1.${1#o}.2:7441" socket "$WORK/$1.sock"
-}
-
 observer() {
 	local n=${1#o}
 
@@ -64,7 +60,7 @@ observer() {
 	veth_pair prom "eth$n" "10.1.$n.1/24" "$1" eth1 "10.1.$n.2/24"
 	observer_conf "$1" > "$WORK/$1.yaml"
 	eventually 10 in_ns a ping -c 1 -W 1 "10.0.0.1$n"
-	observe "$1"
+	of "$1" start "$1" in_ns "$1" kphi run config "$WORK/$1.yaml"
 }
 
 prometheus_conf() {
@@ -230,6 +226,9 @@ names() {
 	ok "there are names to compare" test "$(names_in "$WORK/dashboard" | wc -l)" -ge 30
 	is "the dashboard asks for nothing that is not exported" "$(names_in "$WORK/dashboard" | comm -23 - "$WORK/known")" ""
 	is "nor do the rules" "$(names_in "$WORK/rules" | comm -23 - "$WORK/known")" ""
+	is "each panel says what it shows, and asks the source that was chosen" "$(jq -r '.panels[] | select(.type != "row") |
+		select((.description | length) == 0 or any(.datasource, .targets[].datasource; .uid != "${datasource}")) | .title' \
+		"$AT/kphi-dashboard.json")" ""
 	is "each alert says how long, how bad, what, why and where to read on" "$(grep -c '  - alert:' "$AT/kphi-rules.yaml") of each" \
 		"$(for word in 'for:' 'labels: {severity' 'summary:' 'description:' 'runbook_url:'; do grep -c " $word" "$AT/kphi-rules.yaml"; done |
 			sort -u) of each"
@@ -254,14 +253,21 @@ death() {
 	stop p1 KILL
 	fires "a peer dies: two observers and more name it" "KphiPeerSuspected:p1"
 	is "all three do" "$(value 'peer:kphi_peer_suspected:sum{peer="p1"}')" 3
+	between "the daemons have counted their events" "$(value 'sum(kphi_events_total{event="suspect",cause="silence"})')" 6 1000
+	between "and how long each verdict took" "$(value 'sum(kphi_verdict_latency_seconds_count)')" 3 1000
+	is "which page has counted, too" "$(value 'count(kphi_consumer_suspicions_total{consumer="page"} > 0)')" 3
+	is "and says why" "$(value 'sum(kphi_verdicts{verdict="suspect",cause="silence"})')" 3
 }
 
-# A daemon and a server that were stopped; the kernel goes on without them.
+# A daemon and its server are stopped; the kernel goes on without them.
 freeze() {
-	kill -STOP "$(pid_of run-o3)" "$(pid_of web-o3)"
+	local server
+
+	server=$(pgrep -P "$(pid_of o3)")
+	kill -STOP "$(pid_of o3)" "$server"
 	fires "an observer freezes: it is missed, and the others' word holds" "KphiObserverGone:o3 KphiPeerSuspected:p1"
 	is "its opinion is not counted" "$(value 'peer:kphi_peer_suspected:count{peer="p2"}')" 2
-	kill -CONT "$(pid_of run-o3)" "$(pid_of web-o3)"
+	kill -CONT "$(pid_of o3)" "$server"
 	fires "it goes on" "KphiPeerSuspected:p1"
 	is "and is counted" "$(value 'peer:kphi_peer_suspected:count{peer="p2"}')" 3
 }
@@ -277,10 +283,10 @@ cut_off() {
 }
 
 daemon_stops() {
-	kill -STOP "$(pid_of run-o1)"
+	kill -STOP "$(pid_of o1)"
 	fires "a daemon stops: its state stands in" "KphiDaemonDown:o1 KphiPeerSuspected:p1"
 	is "still three votes" "$(value 'peer:kphi_peer_suspected:sum{peer="p1"}')" 3
-	kill -CONT "$(pid_of run-o1)"
+	kill -CONT "$(pid_of o1)"
 	fires "it goes on, too" "KphiPeerSuspected:p1"
 }
 
@@ -296,6 +302,10 @@ watch
 ok "Prometheus hears three observers of five peers" eventually 60 ready
 sleep 3
 is "nobody is suspected" "$(firing)" ""
+is "daemons and devices of all are seen" \
+	"$(value 'count(kphi_daemon_up == 1)') $(value 'count(kphi_device_info{device="eth0",hook="xdp",mode="native"})')" "3 3"
+note "$(value 'scrape_samples_scraped{instance="o1"}') series of an observer of five peers with two consumers," \
+	"$(metrics_of o1 | wc -c) bytes"
 names
 death
 freeze

@@ -85,8 +85,9 @@ is "it has an ordinary priority" "$(cut -d ' ' -f 19,41 "/proc/$server/stat")" "
 is "it can gain no privileges" "$(status_of "$server" NoNewPrivs)" 1
 is "and has two capabilities at most" "$((0x$(status_of "$server" CapPrm) & ~0x401))" 0
 is "witness: the daemon has more" "$(((0x$(status_of "$(pid_of run)" CapPrm) & ~0x401) != 0))" 1
-is "peers are judged by the daemon, says the server" \
-	"$(in_ns a curl -fsS http://127.0.0.1:7441/api/v1/peers | jq -c '.[0] | [.name, .verdict]')" '["db1","unknown"]'
+# No device is attached: the verdict is that it could not be heard.
+is "it reads what the daemon thinks" \
+	"$(in_ns a curl -fsS http://127.0.0.1:7441/api/v1/peers | jq -c '.[0] | [.name, .verdict]')" '["db1","blind"]'
 
 # --- it dies ----------------------------------------------------------------------------------------------------------
 
@@ -128,12 +129,12 @@ ok "the server of a daemon that was killed is gone" eventually 5 gone "$server"
 
 # --- where it cannot listen -------------------------------------------------------------------------------------------
 
-in_ns b ip link set lo down
+in_ns b ip addr flush dev lo # as in a namespace in which it was never up
 run mute b
-ok "no loopback device: said" eventually 10 tells mute 1
+ok "no such address: said" eventually 10 tells mute 1
 like "and what to do" "$(told mute)" '^\[null,"127.0.0.1:7441","127.0.0.1:7441: .*'
 sleep 4 # in which it was tried twice more
 is "once" "$(told mute | wc -l)" 1
-in_ns b ip link set lo up
+in_ns b ip addr add 127.0.0.1/8 dev lo
 ok "when it can, it does" eventually 30 tells mute 2
 is "and that is told" "$(told mute | tail -n 1)" '["begun","127.0.0.1:7441",null]'

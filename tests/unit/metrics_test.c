@@ -209,6 +209,33 @@ static void who_has_series_can_be_chosen(void **state)
 	assert_has("kphi_peers_omitted{reason=\"peers_max\"} 3");
 }
 
+/* Nobody's death goes unseen because somebody healthy came first. */
+static void who_is_not_well_goes_first(void **state)
+{
+	(void)state;
+	move_in(0, "up-with-a-long-name", SECOND / 2);
+	move_in(1, "dead", 100 * SECOND);
+	move_in(2, "b", SECOND / 2);
+	move_in(3, "gone", 100 * SECOND);
+	snprintf(memory.peers[3].host, KPHI_NAME_SIZE, "rack1");
+	move_in(4, "lost", 100 * SECOND);
+	scrape(METRICS_ALL, 3);
+	assert_has("kphi_peer_state{peer=\"gone\",host=\"rack1\",state=\"suspect\"} 1");
+	assert_has("kphi_peer_state{peer=\"dead\",state=\"suspect\"} 1");
+	assert_has("kphi_peer_state{peer=\"lost\",state=\"suspect\"} 1");
+	assert_no("{peer=\"up");
+	assert_no("{peer=\"b\"");
+	assert_has("kphi_peers_omitted{reason=\"peers_max\"} 2");
+	scrape(METRICS_ALL, 2);
+	assert_has("kphi_peer_state{peer=\"gone\",host=\"rack1\",state=\"suspect\"} 1");
+	assert_has("kphi_peer_state{peer=\"dead\",state=\"suspect\"} 1");
+	assert_no("{peer=\"lost\"");
+	assert_has("kphi_peers_omitted{reason=\"peers_max\"} 3");
+	scrape(METRICS_ALL, 5);
+	assert_has("kphi_peer_state{peer=\"b\",state=\"up\"} 1");
+	assert_has("kphi_peers_omitted{reason=\"peers_max\"} 0");
+}
+
 static void a_busy_peer_is_counted(void **state)
 {
 	(void)state;
@@ -420,6 +447,7 @@ int main(void)
 		TEST(what_is_not_known_has_no_sample),
 		TEST(a_suspect_has_its_phi),
 		TEST(who_has_series_can_be_chosen),
+		TEST(who_is_not_well_goes_first),
 		TEST(a_busy_peer_is_counted),
 		TEST(every_counter_is_there),
 		TEST(only_cpus_that_hear_have_stalls),

@@ -26,6 +26,7 @@ struct kphi_cli {
 int cmd_store(struct kphi_cli *cli, int argc, char **argv);
 int cmd_net(struct kphi_cli *cli, int argc, char **argv);
 int cmd_peer(struct kphi_cli *cli, int argc, char **argv);
+int cmd_top(struct kphi_cli *cli, int argc, char **argv);
 int cmd_guard(struct kphi_cli *cli, int argc, char **argv);
 int cmd_doctor(struct kphi_cli *cli, int argc, char **argv);
 int cmd_beat(struct kphi_cli *cli, int argc, char **argv);

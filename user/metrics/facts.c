@@ -86,19 +86,35 @@ static bool is_simply_up(const struct fact *fact)
 	       fact->verdict != KPHI_VERDICT_BLIND;
 }
 
-static void keep(struct facts *f, const struct fact *fact, const struct kphi_peer *peer)
+/* Where there is room for it: among the others, or else in the place of somebody who is simply up. */
+static struct fact *place_for(struct facts *f, const struct fact *fact, uint32_t room)
+{
+	if (f->count < room)
+		return &f->list[f->count++];
+	if (is_simply_up(fact))
+		return NULL;
+	while (f->replaced < f->count && !is_simply_up(&f->list[f->replaced]))
+		f->replaced++;
+	return f->replaced < f->count ? &f->list[f->replaced] : NULL;
+}
+
+static void keep(struct facts *f, const struct fact *fact, const struct kphi_peer *peer, uint32_t room)
 {
 	struct om_labels l = {.size = 0};
-	struct fact *to = &f->list[f->count];
+	struct fact *to;
 
+	f->omitted[OMITTED_MAX] += f->count == room;
+	to = place_for(f, fact, room);
+	if (!to)
+		return;
 	om_label(&l, "peer", peer->name);
 	if (*peer->host)
 		om_label(&l, "host", peer->host);
 	*to = *fact;
-	to->labels = f->count ? to[-1].labels + to[-1].labels_size : 0;
+	to->labels = f->labels_used;
 	to->labels_size = (uint32_t)l.size;
 	memcpy(f->labels + to->labels, l.text, l.size);
-	f->count++;
+	f->labels_used += to->labels_size;
 }
 
 static void read_one(struct facts *f, const struct store *s, uint32_t slot, const struct threshold *threshold,
@@ -121,10 +137,8 @@ static void read_one(struct facts *f, const struct store *s, uint32_t slot, cons
 	add_up(f, &fact, daemon != NULL);
 	if (options->peers == METRICS_NONE || (options->peers == METRICS_SUSPECT && is_simply_up(&fact)))
 		f->omitted[OMITTED_PER_PEER]++;
-	else if (f->count == room)
-		f->omitted[OMITTED_MAX]++;
 	else
-		keep(f, &fact, &v.peer);
+		keep(f, &fact, &v.peer, room);
 }
 
 static uint32_t count_used(const struct store *s)
@@ -145,7 +159,8 @@ int facts_read(struct facts *f, const struct store *s, const struct metrics_opti
 	room = room < options->peers_max ? room : options->peers_max;
 	*f = (struct facts){0};
 	f->list = malloc((room + 1) * sizeof(*f->list));
-	f->labels = malloc((room + 1) * (size_t)LABELS_MAX);
+	/* Everybody may be replaced once. What is not touched costs nothing. */
+	f->labels = malloc((2 * (size_t)room + 1) * LABELS_MAX);
 	if (!f->list || !f->labels)
 		return -ENOMEM;
 	threshold_prepare(&threshold, POLICY_SUSPECT);

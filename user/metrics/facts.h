@@ -51,7 +51,10 @@ struct fact {
 struct facts {
 	struct fact *list; /* of those that have series */
 	uint32_t count;
+	uint32_t replaced; /* before this one nobody is simply up: where there is no room, who is not goes
+			      first */
 	char *labels;
+	uint32_t labels_used;
 	uint32_t peers, muted;
 	uint32_t states[FACTS_STATES];
 	uint32_t omitted[OMISSIONS];

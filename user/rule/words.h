@@ -51,7 +51,7 @@ struct rule_fault {
 
 /*
  * The identity of peer->id, but for what control_add() fills in and for the ifindex (rule_find_device()), and
- * the rule. 0, or -EINVAL with the fault; both are then half filled.
+ * the rule. 0, or -EINVAL with the fault; both are then half filled. Something has to be written.
  */
 int rule_parse(const struct rule_text *text, const struct rule_spelling *spelling, struct kphi_peer *peer,
 	       struct kphi_rule *rule, struct rule_fault *fault);

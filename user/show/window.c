@@ -3,35 +3,50 @@
 
 #include <string.h>
 
-#define HISTOGRAM_BARS  24
 #define HISTOGRAM_WIDTH 50
 
-/* Equal bins from the smallest to the largest interval; the longest bar is HISTOGRAM_WIDTH wide. */
+struct histogram window_histogram(const uint64_t *ring, uint32_t n, uint32_t bars)
+{
+	struct histogram h = {.low_ns = UINT64_MAX, .step_ns = 1, .most = 1};
+	uint64_t high_ns = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t ns = ring[i] & KPHI_RING_NS;
+
+		h.low_ns = ns < h.low_ns ? ns : h.low_ns;
+		high_ns = ns > high_ns ? ns : high_ns;
+	}
+	if (!n)
+		return h;
+	h.step_ns = (high_ns - h.low_ns) / bars + 1;
+	h.bars = (uint32_t)((high_ns - h.low_ns) / h.step_ns) + 1;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t *bin = &h.count[((ring[i] & KPHI_RING_NS) - h.low_ns) / h.step_ns];
+
+		h.most = ++*bin > h.most ? *bin : h.most;
+	}
+	return h;
+}
+
+uint32_t histogram_bar(const struct histogram *h, uint32_t bar, uint32_t width)
+{
+	uint64_t length = (uint64_t)h->count[bar] * width / h->most;
+
+	return (uint32_t)(length ? length : h->count[bar] > 0);
+}
+
 static void say_histogram(struct out *o, const uint64_t *interval_ns, uint32_t n)
 {
-	uint64_t low = UINT64_MAX, high = 0, step;
-	uint32_t bins[HISTOGRAM_BARS] = {0}, most = 1;
+	struct histogram h = window_histogram(interval_ns, n, HISTOGRAM_BARS);
 
-	for (uint32_t i = 0; i < n; i++) {
-		low = interval_ns[i] < low ? interval_ns[i] : low;
-		high = interval_ns[i] > high ? interval_ns[i] : high;
-	}
-	step = n ? (high - low) / HISTOGRAM_BARS + 1 : 1;
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t *bin = &bins[(interval_ns[i] - low) / step];
-
-		most = ++*bin > most ? *bin : most;
-	}
 	out_open_table(o, "histogram");
-	for (uint32_t i = 0; n && i < HISTOGRAM_BARS && low + i * step <= high; i++) {
+	for (uint32_t i = 0; i < h.bars; i++) {
 		char bar[HISTOGRAM_WIDTH + 1] = "";
 
-		memset(bar, '#',
-		       (uint64_t)bins[i] * HISTOGRAM_WIDTH / most +
-			       (bins[i] && bins[i] * HISTOGRAM_WIDTH < most));
+		memset(bar, '#', histogram_bar(&h, i, HISTOGRAM_WIDTH));
 		out_open_row(o);
-		out_duration(o, "from_ns", "FROM", low + i * step);
-		out_u64(o, "count", "COUNT", bins[i]);
+		out_duration(o, "from_ns", "FROM", h.low_ns + i * h.step_ns);
+		out_u64(o, "count", "COUNT", h.count[i]);
 		out_string(o, "bar", "", bar);
 		out_close_row(o);
 	}
