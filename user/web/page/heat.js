@@ -114,7 +114,7 @@ const heat = (() => {
 			}
 			for (let r = from; from !== GAP && r <= rowLast[y]; r++)
 				if (RANK[worst[order[r]]] > RANK[cell]) cell = worst[order[r]];
-			codes[y] = from === GAP ? UNKNOWN : cell + slept;
+			codes[y] = from === GAP ? UNKNOWN : cell + (slept === LONG ? STALLED : 0);
 		}
 	}
 

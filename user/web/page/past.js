@@ -3,6 +3,8 @@
 /* --- the past: one byte for each peer and second of the last hour, in a ring that never grows beyond that */
 
 const COLUMNS = 3600;
+const SHORT = 1,
+	LONG = 2; /* stalls of this host */
 
 function bytesOf(base64) {
 	const text = atob(base64),
@@ -18,7 +20,8 @@ const past = (() => {
 		ring = new Uint8Array(0),
 		newest = -1,
 		lastLoud = [];
-	const stalled = new Uint8Array(COLUMNS); /* of each second: whether this host did not run in it */
+	const LONG_NS = 500e6; /* so long a stall shows in every row; a shorter one in this host's own */
+	const stalled = new Uint8Array(COLUMNS); /* of each second: 0, SHORT or LONG, if this host did not run in it */
 
 	/* A name may be given away, and a slot, too: only both and the generation are one peer. */
 	const key = (p) => p.generation + ' ' + p.slot + ' ' + p.name;
@@ -86,11 +89,12 @@ const past = (() => {
 	/* This host did not run from one moment to another, CLOCK_MONOTONIC; its news may come before the next frame.
 	   Returns the first second of it. */
 	function stall(from_ns, to_ns) {
+		const kind = to_ns - from_ns >= LONG_NS ? LONG : SHORT;
 		const last = Math.floor(to_ns / 1e9),
 			first = Math.max(Math.floor(from_ns / 1e9), last - COLUMNS + 1, 0);
 
 		reach(last);
-		for (let c = first; c <= last; c++) stalled[c % COLUMNS] = 1;
+		for (let c = first; c <= last; c++) stalled[c % COLUMNS] = Math.max(stalled[c % COLUMNS], kind);
 		return first;
 	}
 
@@ -101,8 +105,8 @@ const past = (() => {
 			: ring[(column % COLUMNS) * peers.length + peer];
 	}
 
-	/* The worst cell of all peers between two seconds, into `worst`, which has one for each. Returns STALLED if this
-	   host slept. */
+	/* The worst cell of all peers between two seconds, into `worst`, which has one for each. Returns 0,
+	   SHORT or LONG, as this host slept. */
 	function worstOf(first, last, worst) {
 		const n = peers.length;
 		let slept = 0;
@@ -111,10 +115,10 @@ const past = (() => {
 		for (let c = Math.max(first, newest - COLUMNS + 1, 0); c <= last && c <= newest; c++) {
 			const from = (c % COLUMNS) * n;
 
-			slept |= stalled[c % COLUMNS];
+			slept = Math.max(slept, stalled[c % COLUMNS]);
 			for (let i = 0; i < n; i++) if (RANK[ring[from + i]] > RANK[worst[i]]) worst[i] = ring[from + i];
 		}
-		return slept ? STALLED : 0;
+		return slept;
 	}
 
 	function forget() {
@@ -132,7 +136,7 @@ const past = (() => {
 		stall,
 		cell,
 		worstOf,
-		wasStalled: (column) => column <= newest && column > newest - COLUMNS && stalled[column % COLUMNS] === 1,
+		wasStalled: (column) => column <= newest && column > newest - COLUMNS && stalled[column % COLUMNS] !== 0,
 		peers: () => peers,
 		newest: () => newest,
 		lastLoud: (peer) => lastLoud[peer] /* the last second in which it was suspect or worse */,
