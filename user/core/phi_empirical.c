@@ -7,6 +7,8 @@
 
 #define LN10_Q32              9889527671ULL
 #define SEED_STD_PER_INTERVAL 4
+#define DIGIT_BITS            8
+#define DIGIT_MASK            255U
 
 /* -log10 of (longer + 1) / (n + 1). Two counts up to 4096 differ by 2^18 units of it at least. */
 static q32_t level(uint64_t n, uint64_t longer)
@@ -36,8 +38,18 @@ void empirical_summarise(struct empirical_summary *s, const uint64_t *ring, uint
 		largest_ns = interval_ns > largest_ns ? interval_ns : largest_ns;
 	}
 	s->n = n;
+	s->sorted = false;
 	s->largest_ns = largest_ns;
 	set_tail(s, n * largest_ns - sum_ns, min_std_ns);
+}
+
+void empirical_summarise_sorted(struct empirical_summary *s, const uint64_t *ring, uint64_t n,
+				uint64_t sum_ns, uint64_t min_std_ns)
+{
+	s->n = n;
+	s->sorted = true;
+	s->largest_ns = ring[n - 1];
+	set_tail(s, n * s->largest_ns - sum_ns, min_std_ns);
 }
 
 void empirical_seed(struct empirical_summary *s, uint64_t interval_ns, uint64_t min_std_ns)
@@ -45,8 +57,26 @@ void empirical_seed(struct empirical_summary *s, uint64_t interval_ns, uint64_t 
 	uint64_t seed_ns = interval_ns / SEED_STD_PER_INTERVAL;
 
 	s->n = 1;
+	s->sorted = false;
 	s->largest_ns = interval_ns;
 	set_tail(s, 0, seed_ns > min_std_ns ? seed_ns : min_std_ns);
+}
+
+uint64_t empirical_rank(const uint64_t *ring, uint64_t n, uint64_t silence_ns)
+{
+	uint64_t from = 0;
+
+	while (n) { /* those before `from` are not longer; the n from there on are not known */
+		uint64_t half = n / 2;
+
+		if (ring[from + half] <= silence_ns) {
+			from += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	return from;
 }
 
 static uint64_t count_longer(const struct empirical_summary *s, const uint64_t *ring, uint64_t silence_ns)
@@ -55,6 +85,8 @@ static uint64_t count_longer(const struct empirical_summary *s, const uint64_t *
 
 	if (s->n == 1)
 		return 1;
+	if (s->sorted)
+		return s->n - empirical_rank(ring, s->n, silence_ns);
 	for (uint64_t i = 0; i < s->n; i++)
 		longer += (ring[i] & KPHI_RING_NS) > silence_ns;
 	return longer;
@@ -70,42 +102,47 @@ q32_t phi_empirical(const struct empirical_summary *s, const uint64_t *ring, uin
 	return beyond < PHI_MAX - s->base ? s->base + beyond : PHI_MAX;
 }
 
-/* The heap's root, its least, moves down to where it belongs. */
-static void sift(uint64_t *heap, uint64_t size, uint64_t at)
+/* Of `n` values those whose eight bits at `shift` are `digit`, moved to the front. How many. */
+static uint64_t keep(uint64_t *left, uint64_t n, unsigned shift, uint64_t digit)
 {
-	uint64_t moved = heap[at];
+	uint64_t kept = 0;
 
-	for (uint64_t child = 2 * at + 1; child < size; child = 2 * at + 1) {
-		if (child + 1 < size && heap[child + 1] < heap[child])
-			child++;
-		if (moved <= heap[child])
-			break;
-		heap[at] = heap[child];
-		at = child;
+	for (uint64_t i = 0; i < n; i++) {
+		left[kept] = left[i];
+		kept += (left[i] >> shift & DIGIT_MASK) == digit;
 	}
-	heap[at] = moved;
+	return kept;
 }
 
-/* The rank-th largest interval, 1 being the largest: of a heap of the largest so many, the least. */
+/*
+ * The rank-th largest interval, 1 being the largest: digit by digit, from the first one that any has. However
+ * a sender chooses its intervals, no digit takes longer than to look at each that is left.
+ */
 static uint64_t largest_of_rank(const struct empirical_summary *s, const uint64_t *ring, uint64_t rank)
 {
-	uint64_t heap[KPHI_WINDOW_MAX];
+	uint64_t left[KPHI_WINDOW_MAX], n = s->n;
+	unsigned shift = 0;
 
+	if (s->sorted)
+		return ring[n - rank];
 	if (rank == 1)
 		return s->largest_ns;
-	for (uint64_t i = 0; i < rank; i++)
-		heap[i] = ring[i] & KPHI_RING_NS;
-	for (uint64_t i = rank / 2; i-- > 0;)
-		sift(heap, rank, i);
-	for (uint64_t i = rank; i < s->n; i++) {
-		uint64_t interval_ns = ring[i] & KPHI_RING_NS;
+	for (uint64_t i = 0; i < n; i++)
+		left[i] = ring[i] & KPHI_RING_NS;
+	while (s->largest_ns >> shift >> DIGIT_BITS)
+		shift += DIGIT_BITS;
+	for (;; shift -= DIGIT_BITS) {
+		uint16_t count[DIGIT_MASK + 1] = {0};
+		uint64_t digit = DIGIT_MASK;
 
-		if (interval_ns > heap[0]) {
-			heap[0] = interval_ns;
-			sift(heap, rank, 0);
-		}
+		for (uint64_t i = 0; i < n; i++)
+			count[left[i] >> shift & DIGIT_MASK]++;
+		while (count[digit] < rank)
+			rank -= count[digit--];
+		n = keep(left, n, shift, digit);
+		if (!shift || n == 1)
+			return left[0];
 	}
-	return heap[0];
 }
 
 uint64_t phi_empirical_inverse(const struct empirical_summary *s, const uint64_t *ring, q32_t threshold)

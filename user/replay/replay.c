@@ -117,42 +117,57 @@ static void use_model(const struct replay_group *g, struct replay_peer *p)
 }
 
 /*
- * No contender of the group suspects within this silence. Most silences are short, so this is where the time
- * goes: a model that judges by z reaches no threshold above phi(0) before mean and pause are over, and to
- * compare with those takes neither a root nor a division. Else the hastiest contender answers for all.
+ * Most silences are short, and where this is true nobody of the group suspects: the hastiest contender needs
+ * z standard deviations, and none is less than the floor. So it takes neither a root nor a division.
  */
-static bool all_trust(const struct replay_plan *plan, const struct replay_peer *p,
-		      const struct replay_group *g, uint64_t silence_ns)
+static bool is_short(const struct replay_peer *p, const struct replay_group *g, uint64_t silence_ns)
 {
-	const struct threshold *hastiest = &plan->threshold[g->hastiest];
 	const struct kphi_window *w = &p->record.window;
-	struct kphi_estimate e;
+	bool clean = p->judged.model == KPHI_MODEL_LOSS;
+	uint64_t n = clean ? w->clean_n : w->n, sum_ns = clean ? w->clean_sum_ns : w->sum_ns;
+	u128 floor_ns, pause_ns;
 
-	if (g->above_mean && w->n >= 2 &&
-	    (p->judged.model == KPHI_MODEL_NORMAL || p->judged.model == KPHI_MODEL_AKKA))
-		if ((u128)w->n * silence_ns <= (u128)w->n * effective_pause_ns(w, &p->judged) + w->sum_ns)
-			return true;
-	estimate_from_window(&e, w, &p->judged, p->ring);
-	return silence_ns <= estimate_silence_at(&e, hastiest);
+	if (g->z40 < 0 || n < 2)
+		return false;
+	pause_ns = effective_pause_ns(w, &p->judged);
+	floor_ns = (u128)n * effective_min_std_ns(w, &p->judged) * (uint64_t)g->z40 >> Z40_FRACTION;
+	return (u128)n * silence_ns <= n * pause_ns + sum_ns + floor_ns;
 }
 
-/* The deadlines of this silence: of all contenders, or of those whom it concerns. How many those are. */
+static void estimate(struct kphi_estimate *e, const struct replay_peer *p)
+{
+	if (p->judged.model == KPHI_MODEL_EMPIRICAL)
+		estimate_from_sorted(e, &p->record.window, &p->judged, p->sorted);
+	else
+		estimate_from_window(e, &p->record.window, &p->judged, p->ring);
+}
+
+/*
+ * The deadlines of this silence: of all contenders, or of those whom it concerns. How many those are. phi is
+ * much cheaper than its inverse, and says whom: those who suspect at more grant more, and are unmoved if they
+ * were in no mistake.
+ */
 static uint32_t judge_group(const struct replay_plan *plan, struct replay_peer *p,
 			    const struct replay_group *g, uint64_t silence_ns, bool all)
 {
+	const struct threshold *threshold = &plan->threshold[g->first];
 	struct kphi_estimate e;
+	q32_t phi;
 	uint32_t i;
 
 	use_model(g, p);
-	if (!all && !p->mistaken && all_trust(plan, p, g, silence_ns))
+	if (!all && !p->mistaken && is_short(p, g, silence_ns))
 		return 0;
-	estimate_from_window(&e, &p->record.window, &p->judged, p->ring);
+	estimate(&e, p);
+	phi = all ? 0 : estimate_phi(&e, silence_ns);
+	if (!all && !p->mistaken && phi < plan->threshold[g->hastiest].phi)
+		return 0;
 	for (i = 0; i < g->n; i++) {
 		struct tally *t = &p->tallies[g->first + i];
 
-		t->deadline_ns = estimate_silence_at(&e, &plan->threshold[g->first + i]);
-		if (!all && g->ascends && replay_is_unmoved(t, silence_ns))
+		if (!all && g->ascends && threshold[i].phi > phi && !t->mistake_ns)
 			break;
+		t->deadline_ns = estimate_silence_at(&e, &threshold[i]);
 	}
 	return i;
 }
@@ -170,6 +185,51 @@ static bool judge(const struct replay *r, struct replay_peer *p, uint64_t silenc
 	if (plan->yardsticks)
 		replay_states_judge(r, p, silence_ns, crashes);
 	return any;
+}
+
+/* The window has taken one more: `before` is the window, and `oldest` the entry, that it takes the place of.
+ */
+static void sort_in(struct replay_peer *p, const struct kphi_window *before, uint64_t oldest)
+{
+	const struct kphi_window *w = &p->record.window;
+	uint64_t newest_ns = p->ring[before->next] & KPHI_RING_NS, *s = p->sorted;
+	uint32_t n = before->n, to;
+
+	if (w->n == n) { /* it was full */
+		uint32_t from = (uint32_t)empirical_rank(s, n, oldest & KPHI_RING_NS) - 1;
+
+		memmove(&s[from], &s[from + 1], (n - from - 1) * sizeof(*s));
+		n--;
+	}
+	to = (uint32_t)empirical_rank(s, n, newest_ns);
+	memmove(&s[to + 1], &s[to], (n - to) * sizeof(*s));
+	s[to] = newest_ns;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Whatever has become of the window, what is sorted is what is in it. */
+static void keep_sorted(struct replay_peer *p, uint32_t size, const struct kphi_window *before,
+			uint64_t oldest, uint32_t notes)
+{
+	const struct kphi_window *w = &p->record.window;
+	bool again = notes & (NOTES_BREAK | KPHI_NOTE(retuned));
+
+	if (!again && w->n == before->n && w->next == before->next)
+		return;
+	if (!again && before->next < size && w->next == (before->next + 1) % size &&
+	    (w->n == before->n + 1 || (w->n == before->n && w->n == size))) {
+		sort_in(p, before, oldest);
+		return;
+	}
+	for (uint32_t i = 0; i < w->n; i++)
+		p->sorted[i] = p->ring[i] & KPHI_RING_NS;
+	qsort(p->sorted, w->n, sizeof(*p->sorted), ascending);
 }
 
 /* By how much the sender has counted on, as far as its messages tell. */
@@ -208,7 +268,8 @@ static void go_on(const struct replay *r, struct replay_peer *p, const struct de
 /* The deadlines are those of the record before this message: they are asked for before it is taken. */
 static void take(struct replay *r, struct replay_peer *p, struct kphi_beat *b, uint64_t lost)
 {
-	uint64_t highest = p->record.sequence.highest, silence;
+	uint64_t highest = p->record.sequence.highest, silence, oldest;
+	const struct kphi_window before = p->record.window;
 	struct detector_arrival a;
 	enum kphi_counter outcome;
 	uint32_t notes;
@@ -217,7 +278,10 @@ static void take(struct replay *r, struct replay_peer *p, struct kphi_beat *b, u
 	r->stalled[b->cpu] = b->stalled_total_ns;
 	silence = silence_before(r, &p->record, b->now_ns);
 	close = p->open && judge(r, p, silence);
+	oldest = p->ring[before.next];
 	outcome = kphi_record_take(&p->record, &p->settings, p->ring, r->plan->window, b, &notes);
+	if (p->sorted)
+		keep_sorted(p, r->plan->window, &before, oldest, notes);
 	if (outcome != KPHI_COUNT_beat && outcome != KPHI_COUNT_leave && outcome != KPHI_COUNT_down)
 		return;
 	if (notes & KPHI_NOTE(stamp_inverted))

@@ -45,7 +45,7 @@ struct replay_group {
 	struct replay_tuning tuning; /* of a model */
 	uint32_t first, n; /* which contenders they are */
 	uint32_t hastiest; /* of a model: the contender with the lowest threshold */
-	bool above_mean; /* of a model: no threshold is within reach before the mean */
+	int64_t z40; /* of a model: no threshold is within reach before so many deviations; < 0: not known */
 	bool ascends; /* each grants at least the silence that the one before it grants */
 };
 
@@ -55,6 +55,7 @@ struct replay_plan {
 	uint32_t crashes; /* injected into each peer's stream, or fewer if it has no more intervals */
 	uint64_t seed; /* of the crashes */
 	bool yardsticks; /* there are detectors among the groups */
+	bool sorts; /* and models that ask how many intervals were longer */
 	/* Told of each interval that is judged; may be NULL. */
 	void (*interval)(void *context, uint32_t peer, const struct kphi_window *w, uint64_t silence_ns);
 	void *context;

@@ -16,6 +16,7 @@ struct replay_peer {
 	uint64_t intervals, alive_ns;
 	struct crashes crashes;
 	uint64_t *ring;
+	uint64_t *sorted; /* what is in it, ascending; NULL: nobody asks for that */
 	struct tally *tallies; /* a contender each */
 	uint64_t *detections; /* T_D: a row for each crash, of all contenders */
 	unsigned char *states; /* of the yardsticks, a group after the other */

@@ -119,14 +119,15 @@ static bool make_room(struct replay *r, uint32_t number)
 	return true;
 }
 
-/* One piece of memory: the peer, its tallies, its detections, its ring, its yardsticks. */
+/* One piece of memory: the peer, its yardsticks, its tallies, its detections, its ring, and that sorted. */
 static struct replay_peer *allocate(const struct replay_plan *plan)
 {
 	size_t tallies = plan->contenders * sizeof(struct tally);
 	size_t detections = (size_t)plan->contenders * plan->crashes * sizeof(uint64_t);
 	size_t head = (sizeof(struct replay_peer) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 	size_t states = states_size(plan), ring = KPHI_RING_SIZE(plan->window) * sizeof(uint64_t);
-	unsigned char *memory = calloc(1, head + states + tallies + detections + ring);
+	size_t sorted = plan->sorts ? plan->window * sizeof(uint64_t) : 0;
+	unsigned char *memory = calloc(1, head + states + tallies + detections + ring + sorted);
 	struct replay_peer *p = (void *)memory;
 
 	if (!p)
@@ -135,6 +136,7 @@ static struct replay_peer *allocate(const struct replay_plan *plan)
 	p->tallies = (void *)(p->states + states);
 	p->detections = (void *)((unsigned char *)p->tallies + tallies);
 	p->ring = (void *)((unsigned char *)p->detections + detections);
+	p->sorted = sorted ? (void *)((unsigned char *)p->ring + ring) : NULL;
 	return p;
 }
 
