@@ -277,7 +277,7 @@ static void say_trace(struct out *o, const struct calibration *c)
 	out_u64(o, "stalled", NULL, s->stalled_ns);
 	out_u64(o, "longestStall", NULL, s->longest_stall_ns);
 	out_bool(o, "ownSettings", NULL, !s->default_settings);
-	out_u64(o, "crashes", NULL, c->crashes);
+	out_u64(o, "crashes", NULL, c->curves[c->best].point[0].qos.crashes);
 	out_u64(o, "seed", NULL, c->seed);
 	out_u64(o, "window", NULL, c->window);
 }

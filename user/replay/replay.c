@@ -9,40 +9,11 @@
 #include "core/silence.h"
 #include "replay/replay_peer.h"
 
-#define CPUS (UINT16_MAX + 1UL)
-
 /* After these, what lay before says nothing about what comes. */
 #define NOTES_BREAK (KPHI_NOTE(restart) | KPHI_NOTE(handover) | KPHI_NOTE(renegotiated))
 
 /* And an interval that ends so was not one sender's. */
 #define NOTES_NOBODY (KPHI_NOTE(restart) | KPHI_NOTE(handover))
-
-struct replay *replay_new(const struct replay_plan *plan)
-{
-	struct replay *r = calloc(1, sizeof(*r));
-
-	if (!r)
-		return NULL;
-	r->plan = plan;
-	r->stalled = calloc(CPUS, sizeof(*r->stalled));
-	r->reach = calloc(REPLAY_GROUPS_MAX, sizeof(*r->reach));
-	if (r->stalled && r->reach)
-		return r;
-	replay_free(r);
-	return NULL;
-}
-
-void replay_free(struct replay *r)
-{
-	if (!r)
-		return;
-	for (uint32_t i = 0; i < r->peers; i++)
-		free(r->peer[i]);
-	free(r->peer);
-	free(r->stalled);
-	free(r->reach);
-	free(r);
-}
 
 /* As a reader sees it whose CPU has stalled since. Apart, because a tick is large and this is rare. */
 static __attribute__((noinline)) uint64_t silence_less_stalls(const struct kphi_record *record,
@@ -66,11 +37,20 @@ static uint64_t silence_before(const struct replay *r, const struct kphi_record 
 	return now_ns > record->last_ns ? now_ns - record->last_ns : 0;
 }
 
-static void crash(struct replay_peer *p, const struct replay_plan *plan, const struct crash *c)
+/* In a pool, the crash of one peer follows that of another. */
+static uint64_t *row_of(const struct replay *r, const struct replay_peer *p, const struct crash *c)
 {
-	uint64_t *row = p->detections + (size_t)c->place * plan->contenders;
+	struct replay_pool *pool = r->share.pool;
+	uint64_t *rows = pool ? pool->detections : p->detections;
 
-	for (uint32_t i = 0; i < plan->contenders; i++) {
+	return rows + (pool ? pool->crashes++ : c->place) * r->plan->contenders;
+}
+
+static void crash(const struct replay *r, const struct replay_peer *p, const struct crash *c)
+{
+	uint64_t *row = row_of(r, p, c);
+
+	for (uint32_t i = 0; i < r->plan->contenders; i++) {
 		uint64_t deadline = p->tallies[i].deadline_ns;
 
 		if (deadline == UINT64_MAX)
@@ -87,14 +67,14 @@ static void count_closely(const struct replay *r, struct replay_peer *p, uint64_
 	struct crash c;
 
 	if (crashes_meet(&p->crashes, silence_ns, &c))
-		crash(p, plan, &c);
+		crash(r, p, &c);
 	p->mistaken = false;
 	for (uint32_t i = 0; i < plan->groups; i++) {
-		struct tally *t = &p->tallies[plan->group[i].first];
+		uint32_t first = plan->group[i].first;
 
-		for (uint32_t k = 0; k < r->reach[i]; k++) {
-			tally_interval(&t[k], silence_ns);
-			p->mistaken |= t[k].mistake_ns != 0;
+		for (uint32_t k = first; k < first + r->reach[i]; k++) {
+			tally_interval(&p->tallies[k], &p->mistakes_ns[k], silence_ns);
+			p->mistaken |= p->mistakes_ns[k] != 0;
 		}
 	}
 }
@@ -103,7 +83,7 @@ static void count_closely(const struct replay *r, struct replay_peer *p, uint64_
 static void forget_mistakes(const struct replay *r, struct replay_peer *p)
 {
 	for (uint32_t i = 0; p->mistaken && i < r->plan->contenders; i++)
-		p->tallies[i].mistake_ns = 0;
+		p->mistakes_ns[i] = 0;
 	p->mistaken = false;
 }
 
@@ -163,11 +143,9 @@ static uint32_t judge_group(const struct replay_plan *plan, struct replay_peer *
 	if (!all && !p->mistaken && phi < plan->threshold[g->hastiest].phi)
 		return 0;
 	for (i = 0; i < g->n; i++) {
-		struct tally *t = &p->tallies[g->first + i];
-
-		if (!all && g->ascends && threshold[i].phi > phi && !t->mistake_ns)
+		if (!all && g->ascends && threshold[i].phi > phi && !p->mistakes_ns[g->first + i])
 			break;
-		t->deadline_ns = estimate_silence_at(&e, &threshold[i]);
+		p->tallies[g->first + i].deadline_ns = estimate_silence_at(&e, &threshold[i]);
 	}
 	return i;
 }
@@ -238,6 +216,16 @@ static uint64_t steps_of(const struct kphi_record *r, const struct kphi_beat *b,
 	return b->native || b->sequence_bits ? r->sequence.highest - highest : 1;
 }
 
+static void count_interval(const struct replay *r, struct replay_peer *p, uint64_t silence_ns)
+{
+	p->intervals++;
+	p->alive_ns += silence_ns;
+	if (r->share.pool) {
+		r->share.pool->intervals++;
+		r->share.pool->alive_ns += silence_ns;
+	}
+}
+
 /* What an arrival has ended, and what begins with it. */
 static void go_on(const struct replay *r, struct replay_peer *p, const struct detector_arrival *a,
 		  uint32_t notes, bool close)
@@ -247,8 +235,7 @@ static void go_on(const struct replay *r, struct replay_peer *p, const struct de
 	if (!p->open || notes & NOTES_NOBODY) {
 		forget_mistakes(r, p);
 	} else {
-		p->intervals++;
-		p->alive_ns += a->silence_ns;
+		count_interval(r, p, a->silence_ns);
 		if (r->plan->interval)
 			r->plan->interval(r->plan->context, p->number, &p->record.window, a->silence_ns);
 		if (close)
@@ -275,7 +262,6 @@ static void take(struct replay *r, struct replay_peer *p, struct kphi_beat *b, u
 	uint32_t notes;
 	bool close;
 
-	r->stalled[b->cpu] = b->stalled_total_ns;
 	silence = silence_before(r, &p->record, b->now_ns);
 	close = p->open && judge(r, p, silence);
 	oldest = p->ring[before.next];
@@ -306,6 +292,9 @@ int replay_run(struct replay *r, const struct replay_source *source, uint64_t mo
 		got = source->next(source->context, &number, &beat);
 		if (got <= 0)
 			return got;
+		r->stalled[beat.cpu] = beat.stalled_total_ns;
+		if (r->share.pool && number % r->share.shares != r->share.share)
+			continue;
 		p = number < r->peers ? r->peer[number] : NULL;
 		if (!p) {
 			const struct kphi_peer *settings = source->settings(source->context, number);

@@ -636,7 +636,7 @@ function niceTime(span) {
 function facts() {
 	const list = byId('facts'), about = [['peers', number(data.heard)], ['arrivals', number(data.arrivals)], ['span', time(data.span)],
 		['peer-days', number(peerDays)], ['lost by the recorder', number(data.lost)], ['stalls', number(data.stalls)],
-		['crashes injected a peer', number(data.crashes)]];
+		['crashes injected', number(data.crashes)]];
 
 	for (const [name, value] of about) {
 		const div = add(list, 'div');
