@@ -145,9 +145,26 @@ static uint64_t largest_of_rank(const struct empirical_summary *s, const uint64_
 	}
 }
 
+uint64_t empirical_reached_at(uint64_t n, q32_t threshold)
+{
+	uint64_t few = 0, many = n;
+
+	if (threshold > level(n, 0))
+		return 0;
+	while (many - few > 1) { /* so few longer ones are enough, so many are not */
+		uint64_t middle = few + (many - few) / 2;
+
+		if (level(n, middle) >= threshold)
+			few = middle;
+		else
+			many = middle;
+	}
+	return few + 1;
+}
+
 uint64_t phi_empirical_inverse(const struct empirical_summary *s, const uint64_t *ring, q32_t threshold)
 {
-	uint64_t few = 0, many = s->n, beyond_ns;
+	uint64_t beyond_ns;
 
 	if (!threshold)
 		return 0;
@@ -159,13 +176,5 @@ uint64_t phi_empirical_inverse(const struct empirical_summary *s, const uint64_t
 		beyond_ns = div_ceil(units, Q32_ONE);
 		return beyond_ns < UINT64_MAX - s->largest_ns ? s->largest_ns + beyond_ns : UINT64_MAX;
 	}
-	while (many - few > 1) { /* so few longer ones are enough, so many are not */
-		uint64_t middle = few + (many - few) / 2;
-
-		if (level(s->n, middle) >= threshold)
-			few = middle;
-		else
-			many = middle;
-	}
-	return largest_of_rank(s, ring, few + 1);
+	return largest_of_rank(s, ring, empirical_reached_at(s->n, threshold));
 }

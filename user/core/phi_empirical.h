@@ -53,6 +53,12 @@ uint64_t empirical_rank(const uint64_t *ring, uint64_t n, uint64_t silence_ns);
 void empirical_seed(struct empirical_summary *s, uint64_t interval_ns, uint64_t min_std_ns);
 
 /*
+ * Where n intervals reach a threshold: at the how manieth longest of them, 1 being the longest. 0 if only
+ * beyond all of them.
+ */
+uint64_t empirical_reached_at(uint64_t n, q32_t threshold);
+
+/*
  * The suspicion level after a silence of any length: non-decreasing, capped at PHI_MAX, within 2e-9 of the
  * formula. The ring is read only for a silence below the largest interval, and not at all after a seed.
  */

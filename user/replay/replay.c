@@ -97,10 +97,11 @@ static void use_model(const struct replay_group *g, struct replay_peer *p)
 }
 
 /*
- * Most silences are short, and where this is true nobody of the group suspects: the hastiest contender needs
- * z standard deviations, and none is less than the floor. So it takes neither a root nor a division.
+ * Most silences are short, and where one of these is true nobody of the group suspects. By z: the hastiest
+ * contender needs so many standard deviations, and none is less than the floor, so it takes neither a root
+ * nor a division. By rank: it needs an interval of the window that was no longer than the silence.
  */
-static bool is_short(const struct replay_peer *p, const struct replay_group *g, uint64_t silence_ns)
+static bool is_short_by_z(const struct replay_peer *p, const struct replay_group *g, uint64_t silence_ns)
 {
 	const struct kphi_window *w = &p->record.window;
 	bool clean = p->judged.model == KPHI_MODEL_LOSS;
@@ -112,6 +113,17 @@ static bool is_short(const struct replay_peer *p, const struct replay_group *g, 
 	pause_ns = effective_pause_ns(w, &p->judged);
 	floor_ns = (u128)n * effective_min_std_ns(w, &p->judged) * (uint64_t)g->z40 >> Z40_FRACTION;
 	return (u128)n * silence_ns <= n * pause_ns + sum_ns + floor_ns;
+}
+
+static bool is_short(const struct replay *r, const struct replay_peer *p, const struct replay_group *g,
+		     uint64_t silence_ns)
+{
+	uint32_t n = p->record.window.n, rank;
+
+	if (p->judged.model != KPHI_MODEL_EMPIRICAL)
+		return is_short_by_z(p, g, silence_ns);
+	rank = r->rank[g - r->plan->group];
+	return rank && n == r->plan->window && silence_ns < p->sorted[n - rank];
 }
 
 static void estimate(struct kphi_estimate *e, const struct replay_peer *p)
@@ -127,16 +139,17 @@ static void estimate(struct kphi_estimate *e, const struct replay_peer *p)
  * much cheaper than its inverse, and says whom: those who suspect at more grant more, and are unmoved if they
  * were in no mistake.
  */
-static uint32_t judge_group(const struct replay_plan *plan, struct replay_peer *p,
-			    const struct replay_group *g, uint64_t silence_ns, bool all)
+static uint32_t judge_group(const struct replay *r, struct replay_peer *p, const struct replay_group *g,
+			    uint64_t silence_ns, bool all)
 {
+	const struct replay_plan *plan = r->plan;
 	const struct threshold *threshold = &plan->threshold[g->first];
 	struct kphi_estimate e;
 	q32_t phi;
 	uint32_t i;
 
 	use_model(g, p);
-	if (!all && !p->mistaken && is_short(p, g, silence_ns))
+	if (!all && !p->mistaken && is_short(r, p, g, silence_ns))
 		return 0;
 	estimate(&e, p);
 	phi = all ? 0 : estimate_phi(&e, silence_ns);
@@ -159,7 +172,7 @@ static bool judge(const struct replay *r, struct replay_peer *p, uint64_t silenc
 
 	for (uint32_t i = 0; i < plan->groups; i++)
 		if (!plan->group[i].detector)
-			any |= r->reach[i] = judge_group(plan, p, &plan->group[i], silence_ns, crashes);
+			any |= r->reach[i] = judge_group(r, p, &plan->group[i], silence_ns, crashes);
 	if (plan->yardsticks)
 		replay_states_judge(r, p, silence_ns, crashes);
 	return any;

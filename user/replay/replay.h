@@ -115,7 +115,7 @@ struct replay_share {
 	void *context;
 };
 
-/* `plan` must outlive it. NULL: no memory. */
+/* `plan` is complete and must outlive it. NULL: no memory. */
 struct replay *replay_new(const struct replay_plan *plan);
 struct replay *replay_new_share(const struct replay_plan *plan, const struct replay_share *share);
 

@@ -16,10 +16,18 @@ struct replay *replay_new(const struct replay_plan *plan)
 	r->plan = plan;
 	r->stalled = calloc(CPUS, sizeof(*r->stalled));
 	r->reach = calloc(REPLAY_GROUPS_MAX, sizeof(*r->reach));
-	if (r->stalled && r->reach)
-		return r;
-	replay_free(r);
-	return NULL;
+	r->rank = calloc(REPLAY_GROUPS_MAX, sizeof(*r->rank));
+	if (!r->stalled || !r->reach || !r->rank) {
+		replay_free(r);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < plan->groups; i++) {
+		q32_t phi = plan->threshold[plan->group[i].hastiest].phi;
+
+		if (!plan->group[i].detector && phi)
+			r->rank[i] = (uint32_t)empirical_reached_at(plan->window, phi);
+	}
+	return r;
 }
 
 struct replay *replay_new_share(const struct replay_plan *plan, const struct replay_share *share)
@@ -46,6 +54,7 @@ void replay_free(struct replay *r)
 	free(r->peer);
 	free(r->stalled);
 	free(r->reach);
+	free(r->rank);
 	free(r);
 }
 

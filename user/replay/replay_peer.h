@@ -32,6 +32,9 @@ struct replay {
 	struct replay_peer **peer; /* NULL: not heard */
 	uint64_t arrivals;
 	uint64_t *stalled; /* by CPU: the latest stalled_total_ns it showed */
+	/* By group: where a full window reaches the threshold of its hastiest contender, by the empirical
+	 * model. */
+	uint32_t *rank;
 	uint32_t *reach; /* by group: how many of its contenders the present silence concerns */
 };
 
