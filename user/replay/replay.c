@@ -97,11 +97,10 @@ static void use_model(const struct replay_group *g, struct replay_peer *p)
 }
 
 /*
- * Most silences are short, and where one of these is true nobody of the group suspects. By z: the hastiest
- * contender needs so many standard deviations, and none is less than the floor, so it takes neither a root
- * nor a division. By rank: it needs an interval of the window that was no longer than the silence.
+ * Most silences are short, and where this is true nobody of the group suspects: the hastiest contender needs
+ * z standard deviations, and none is less than the floor. So it takes neither a root nor a division.
  */
-static bool is_short_by_z(const struct replay_peer *p, const struct replay_group *g, uint64_t silence_ns)
+static bool is_short(const struct replay_peer *p, const struct replay_group *g, uint64_t silence_ns)
 {
 	const struct kphi_window *w = &p->record.window;
 	bool clean = p->judged.model == KPHI_MODEL_LOSS;
@@ -115,23 +114,30 @@ static bool is_short_by_z(const struct replay_peer *p, const struct replay_group
 	return (u128)n * silence_ns <= n * pause_ns + sum_ns + floor_ns;
 }
 
-static bool is_short(const struct replay *r, const struct replay_peer *p, const struct replay_group *g,
-		     uint64_t silence_ns)
+/* The deadlines of the empirical model are intervals of the window, as long as they are not beyond all of
+ * them. */
+static uint32_t judge_by_rank(const struct replay *r, struct replay_peer *p, const struct replay_group *g,
+			      uint64_t silence_ns, bool all)
 {
-	uint32_t n = p->record.window.n, rank;
+	uint32_t n = p->record.window.n, end = g->first + g->n, i;
+	bool full = n == r->plan->window, estimated = false;
+	struct kphi_estimate e;
 
-	if (p->judged.model != KPHI_MODEL_EMPIRICAL)
-		return is_short_by_z(p, g, silence_ns);
-	rank = r->rank[g - r->plan->group];
-	return rank && n == r->plan->window && silence_ns < p->sorted[n - rank];
-}
+	for (i = g->first; i < end; i++) {
+		uint64_t *deadline_ns = &p->tallies[i].deadline_ns;
 
-static void estimate(struct kphi_estimate *e, const struct replay_peer *p)
-{
-	if (p->judged.model == KPHI_MODEL_EMPIRICAL)
-		estimate_from_sorted(e, &p->record.window, &p->judged, p->sorted);
-	else
-		estimate_from_window(e, &p->record.window, &p->judged, p->ring);
+		if (full && r->rank[i]) {
+			*deadline_ns = p->sorted[n - r->rank[i]];
+		} else {
+			if (!estimated)
+				estimate_from_sorted(&e, &p->record.window, &p->judged, p->sorted);
+			estimated = true;
+			*deadline_ns = estimate_silence_at(&e, &r->plan->threshold[i]);
+		}
+		if (!all && g->ascends && replay_is_unmoved(p, i, silence_ns))
+			break;
+	}
+	return i - g->first;
 }
 
 /*
@@ -149,9 +155,11 @@ static uint32_t judge_group(const struct replay *r, struct replay_peer *p, const
 	uint32_t i;
 
 	use_model(g, p);
-	if (!all && !p->mistaken && is_short(r, p, g, silence_ns))
+	if (p->judged.model == KPHI_MODEL_EMPIRICAL)
+		return judge_by_rank(r, p, g, silence_ns, all);
+	if (!all && !p->mistaken && is_short(p, g, silence_ns))
 		return 0;
-	estimate(&e, p);
+	estimate_from_window(&e, &p->record.window, &p->judged, p->ring);
 	phi = all ? 0 : estimate_phi(&e, silence_ns);
 	if (!all && !p->mistaken && phi < plan->threshold[g->hastiest].phi)
 		return 0;

@@ -16,17 +16,14 @@ struct replay *replay_new(const struct replay_plan *plan)
 	r->plan = plan;
 	r->stalled = calloc(CPUS, sizeof(*r->stalled));
 	r->reach = calloc(REPLAY_GROUPS_MAX, sizeof(*r->reach));
-	r->rank = calloc(REPLAY_GROUPS_MAX, sizeof(*r->rank));
+	r->rank = calloc(plan->contenders + 1UL, sizeof(*r->rank));
 	if (!r->stalled || !r->reach || !r->rank) {
 		replay_free(r);
 		return NULL;
 	}
-	for (uint32_t i = 0; i < plan->groups; i++) {
-		q32_t phi = plan->threshold[plan->group[i].hastiest].phi;
-
-		if (!plan->group[i].detector && phi)
-			r->rank[i] = (uint32_t)empirical_reached_at(plan->window, phi);
-	}
+	for (uint32_t i = 0; i < plan->contenders; i++)
+		if (plan->threshold[i].phi)
+			r->rank[i] = (uint32_t)empirical_reached_at(plan->window, plan->threshold[i].phi);
 	return r;
 }
 

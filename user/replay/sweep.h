@@ -18,7 +18,7 @@
 #define SWEEP_THREADS_MAX 64
 
 /* Bytes: what the peers that are judged at a time may take, and the detection times of all crashes. */
-#define SWEEP_STATE_MAX      (96ULL << 20)
+#define SWEEP_STATE_MAX      (24ULL << 20)
 #define SWEEP_DETECTIONS_MAX (96ULL << 20)
 
 struct sweep_point {
