@@ -175,9 +175,11 @@ static void order_makes_no_difference(void **state)
 		empirical_summarise(&s, ring, n, min_std);
 		empirical_summarise_sorted(&other, sorted, n, sum, min_std);
 		for (int k = 0; k < 50; k++) {
-			uint64_t t = k % 2 ? random_positive(&random, 50) : sorted[random_bits(&random) % n];
-			q32_t threshold =
-				random_positive(&random, k % 2 ? 63 : 33) % (k % 3 ? s.base : PHI_MAX) + 1;
+			uint64_t t = k % 2 ? random_positive(&random, 50)
+					   : sorted[random_bits(&random) % 1000 * n / 1000];
+			q32_t threshold = random_positive(&random, k % 2 ? 63 : 33) %
+						  (1 + (k % 3 ? s.base : PHI_MAX - 1)) +
+					  1;
 			uint64_t rank = empirical_rank(sorted, n, t);
 
 			assert_true(phi_empirical(&s, ring, t) == phi_empirical(&other, sorted, t));

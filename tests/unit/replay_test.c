@@ -298,7 +298,7 @@ static void crashes_that_are_known_are_the_same(void **state)
 	(void)state;
 	for (uint64_t seed = 0; seed < 300; seed++) {
 		uint32_t size = (uint32_t)(seed % 7) * 10, met = 0;
-		uint64_t intervals = seed * seed % 5000, at[60], silence[60];
+		uint64_t intervals = seed * seed % 5000, at[60] = {0}, silence[60] = {0};
 		struct crashes drawn, known;
 		struct crash crash;
 

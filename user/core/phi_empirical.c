@@ -127,6 +127,7 @@ static uint64_t largest_of_rank(const struct empirical_summary *s, const uint64_
 		return ring[n - rank];
 	if (rank == 1)
 		return s->largest_ns;
+	left[0] = 0;
 	for (uint64_t i = 0; i < n; i++)
 		left[i] = ring[i] & KPHI_RING_NS;
 	while (s->largest_ns >> shift >> DIGIT_BITS)
