@@ -7,8 +7,6 @@
 
 #define LN10_Q32              9889527671ULL
 #define SEED_STD_PER_INTERVAL 4
-#define DIGIT_BITS            8
-#define DIGIT_MASK            255U
 
 /* -log10 of (longer + 1) / (n + 1). Two counts up to 4096 differ by 2^18 units of it at least. */
 static q32_t level(uint64_t n, uint64_t longer)
@@ -102,48 +100,44 @@ q32_t phi_empirical(const struct empirical_summary *s, const uint64_t *ring, uin
 	return beyond < PHI_MAX - s->base ? s->base + beyond : PHI_MAX;
 }
 
-/* Of `n` values those whose eight bits at `shift` are `digit`, moved to the front. How many. */
-static uint64_t keep(uint64_t *left, uint64_t n, unsigned shift, uint64_t digit)
+/* The heap's root, its least, moves down to where it belongs. */
+static void sift(uint64_t *heap, uint64_t size, uint64_t at)
 {
-	uint64_t kept = 0;
+	uint64_t moved = heap[at];
 
-	for (uint64_t i = 0; i < n; i++) {
-		left[kept] = left[i];
-		kept += (left[i] >> shift & DIGIT_MASK) == digit;
+	for (uint64_t child = 2 * at + 1; child < size; child = 2 * at + 1) {
+		if (child + 1 < size && heap[child + 1] < heap[child])
+			child++;
+		if (moved <= heap[child])
+			break;
+		heap[at] = heap[child];
+		at = child;
 	}
-	return kept;
+	heap[at] = moved;
 }
 
-/*
- * The rank-th largest interval, 1 being the largest: digit by digit, from the first one that any has. However
- * a sender chooses its intervals, no digit takes longer than to look at each that is left.
- */
+/* The rank-th largest interval, 1 being the largest: of a heap of the largest so many, the least. */
 static uint64_t largest_of_rank(const struct empirical_summary *s, const uint64_t *ring, uint64_t rank)
 {
-	uint64_t left[KPHI_WINDOW_MAX], n = s->n;
-	unsigned shift = 0;
+	uint64_t heap[KPHI_WINDOW_MAX];
 
 	if (s->sorted)
-		return ring[n - rank];
+		return ring[s->n - rank];
 	if (rank == 1)
 		return s->largest_ns;
-	left[0] = 0;
-	for (uint64_t i = 0; i < n; i++)
-		left[i] = ring[i] & KPHI_RING_NS;
-	while (s->largest_ns >> shift >> DIGIT_BITS)
-		shift += DIGIT_BITS;
-	for (;; shift -= DIGIT_BITS) {
-		uint16_t count[DIGIT_MASK + 1] = {0};
-		uint64_t digit = DIGIT_MASK;
+	for (uint64_t i = 0; i < rank; i++)
+		heap[i] = ring[i] & KPHI_RING_NS;
+	for (uint64_t i = rank / 2; i-- > 0;)
+		sift(heap, rank, i);
+	for (uint64_t i = rank; i < s->n; i++) {
+		uint64_t interval_ns = ring[i] & KPHI_RING_NS;
 
-		for (uint64_t i = 0; i < n; i++)
-			count[left[i] >> shift & DIGIT_MASK]++;
-		while (count[digit] < rank)
-			rank -= count[digit--];
-		n = keep(left, n, shift, digit);
-		if (!shift || n == 1)
-			return left[0];
+		if (interval_ns > heap[0]) {
+			heap[0] = interval_ns;
+			sift(heap, rank, 0);
+		}
 	}
+	return heap[0];
 }
 
 uint64_t empirical_reached_at(uint64_t n, q32_t threshold)

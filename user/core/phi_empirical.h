@@ -67,7 +67,7 @@ q32_t phi_empirical(const struct empirical_summary *s, const uint64_t *ring, uin
 /*
  * The smallest silence whose phi is at least the threshold. Exact. 0 for threshold 0; UINT64_MAX if no time
  * below that reaches it. The ring is read only for a threshold up to log10(n + 1), and then in time
- * proportional to n.
+ * proportional to n log n, unless it is sorted.
  */
 uint64_t phi_empirical_inverse(const struct empirical_summary *s, const uint64_t *ring, q32_t threshold);
 
