@@ -123,7 +123,7 @@ static uint64_t largest_of_rank(const struct empirical_summary *s, const uint64_
 
 	if (s->sorted)
 		return ring[s->n - rank];
-	if (rank == 1)
+	if (rank <= 1)
 		return s->largest_ns;
 	for (uint64_t i = 0; i < rank; i++)
 		heap[i] = ring[i] & KPHI_RING_NS;
