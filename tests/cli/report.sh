@@ -79,12 +79,14 @@ grep -oE '<g data-series="[^"]*"[^>]*><path [^>]*d="M[^"]+L' tradeoff | cut -d '
 is "each has its curve" "$(comm -23 rivals drawn | tr '\n' ' ')" ""
 is "and its switch" "$(grep -oE 'aria-pressed="true"' tradeoff | wc -l)" "$(wc -l < drawn)"
 is "the chosen settings are marked" "$(grep -oE 'data-mark="pager"' dom | wc -l)" 1
-is "as many figures as tables of them" "$(grep -oE '<svg [^>]*role="img"' dom | wc -l) $(grep -oE '<summary>As a table' dom | wc -l)" "4 4"
+is "as many figures as tables of them" "$(grep -oE '<svg [^>]*role="img"' dom | wc -l) $(grep -oE '<summary>As a table' dom | wc -l)" "5 5"
 is "a bar for each stall" "$(tr '\n' ' ' < dom | grep -oE '<g data-series="longest stall".*' | grep -oE ' d="[^"]*"' | head -n 1 | grep -o M | wc -l)" 12
 for model in $(jq -r '.choices[].model // empty' said | sort -u); do
-	ok "the histogram has $model" grep -qE "data-series=\"$model\"" <(tr '\n' ' ' < dom | grep -oE 'id="histogram".*id="reliability"')
+	ok "the histogram has $model" grep -qE "data-series=\"$model\"" <(tr '\n' ' ' < dom | grep -oE 'id="histogram".*id="quantiles"')
+	ok "so have the quantiles" grep -qE "data-series=\"$model\"" <(tr '\n' ' ' < dom | grep -oE 'id="quantiles".*id="reliability"')
 done
-is "a name of markup is a name" "$(grep -c '&lt;b&gt;x&lt;/b&gt;' dom) $(grep -cE '<(b|i)>' dom)" "1 0"
+is "peers can be looked at one by one, at both figures" "$(grep -oE '<option' dom | wc -l)" 8
+is "a name of markup is a name, in the table and where one is chosen" "$(grep -c '&lt;b&gt;x&lt;/b&gt;' dom) $(grep -cE '<(b|i)>' dom)" "3 0"
 like "so is a consumer's" "$(cat dom)" '&lt;/script&gt;&lt;i&gt;y'
 is "the YAML is the one of the text" "$(grep -oE '    suspect: [0-9.]+' dom | head -n 2)" "$(jq -r .yaml said | grep -oE '    suspect: [0-9.]+')"
 
@@ -134,6 +136,65 @@ is "and the figure keeps the focus" "$(asked wide focus)" svg
 is "a switch takes a curve away" "$(asked wide fewer)" 1
 is "light by day, dark by night" "$(asked wide paper) $(asked dark paper)" "rgb(255, 255, 255) rgb(20, 24, 29)"
 
+# --- the tail, where it is known: intervals of one peer are normally distributed, those of the other exponentially
+
+awk 'BEGIN {
+	srand(11)
+	print "peer,arrival_ns,sequence"
+	for (i = 0; i < 20000; i++) {
+		bell += 1e8 + 15e6 * sqrt(-2 * log(1 - rand())) * cos(6.283185307 * rand())
+		memoryless -= 1e8 * log(1 - rand())
+		printf "bell,%.0f,%d\nmemoryless,%.0f,%d\n", 1e9 + bell, i, 1e9 + memoryless, i
+	}
+}' | sort -t, -k2,2n > known.csv
+kphi trace convert known.csv known.trace from csv to trace interval 100ms > /dev/null
+kphi trace calibrate known.trace html known.html > /dev/null
+
+# What is drawn is measured: how far, in pixels, the marks of each series are from the dotted line at most, up to one in 1,000:
+# beyond that, chance decides.
+cat > measure.html << 'END'
+<script>
+const numbers = (d) => d.match(/[-\d.]+,[-\d.]+/g).map((p) => p.split(',').map(Number));
+
+function off(name) {
+	const svg = document.querySelector('#quantiles svg'), g = svg.querySelector(`g[data-series="${name}"]`);
+	const [[x1, y1], [x2, y2]] = numbers(svg.querySelector('.limit').getAttribute('d'));
+	const end = Number(svg.querySelector('[data-tick="1 in 1000"]').getAttribute('y'));
+	const marks = [...g.querySelectorAll('path[transform]')].map((m) => numbers(m.getAttribute('transform'))[0]).filter(([, y]) => y >= end);
+
+	return Math.round(Math.max(...marks.map(([x, y]) => Math.abs((x2 - x1) * (y1 - y) - (x1 - x) * (y2 - y1)) / Math.hypot(x2 - x1, y2 - y1))));
+}
+
+const select = document.querySelectorAll('.pick select')[1];
+const ticks = () => [...document.querySelectorAll('#quantiles [data-tick]')];
+
+const say = (name, value) => document.documentElement.setAttribute('data-' + name, value);
+
+for (const option of [...select.options].filter((o) => o.value !== '0')) {
+	const peer = option.textContent;
+
+	select.value = option.value;
+	select.dispatchEvent(new Event('change'));
+	say(peer + '-normal', off('normal'));
+	say(peer + '-exponential', off('exponential'));
+	say(peer + '-ticks', ticks().map((t) => t.textContent).join(' '));
+	say(peer + '-falls', ticks().every((t, i, all) => !i || t.getAttribute('y') - all[i - 1].getAttribute('y') >= 14));
+	say(peer + '-other', document.querySelector('.pick select').value === option.value &&
+		document.querySelector('#histogram svg').getAttribute('aria-label').endsWith(' of ' + peer));
+}
+</script>
+END
+sed -e '/<\/body>/{r measure.html' -e 'N}' known.html > measured.html
+chromium measured --dump-dom --window-size=1280,900 "file://$WORK/measured.html"
+is "nothing fails while it is measured" "$(complaints measured.log)" ""
+between "normal intervals lie on the line by the normal model" "$(asked measured bell-normal)" 0 25
+between "and far off by the exponential one" "$(asked measured bell-exponential)" 150 9000
+between "exponential intervals lie on the line by the exponential model" "$(asked measured memoryless-exponential)" 0 25
+between "and far off by the normal one" "$(asked measured memoryless-normal)" 60 2000
+is "the tail has its decades" "$(asked measured bell-ticks)" "1 in 10⁴ 1 in 1000 1 in 100 1 in 10"
+is "one below the other" "$(asked measured bell-falls) $(asked measured memoryless-falls)" "true true"
+is "the histogram shows the same peer" "$(asked measured bell-other) $(asked measured memoryless-other)" "true true"
+
 # --- pictures
 
 # colours PNG WIDTH: how many different rows of pixels it has, if it is so wide
@@ -155,6 +216,8 @@ END
 }
 
 for width in 1280 390; do
-	chromium shot --hide-scrollbars --window-size=$width,3600 --screenshot="$SHOTS/report-$width.png" "file://$WORK/page.html"
-	between "a picture $width pixels wide" "$(colours "$SHOTS/report-$width.png" $width)" 500 3600
+	chromium shot --hide-scrollbars --window-size=$width,4400 --screenshot="$SHOTS/report-$width.png" "file://$WORK/page.html"
+	between "a picture $width pixels wide" "$(colours "$SHOTS/report-$width.png" $width)" 500 4400
 done
+chromium shot --hide-scrollbars --window-size=1280,4400 --screenshot="$SHOTS/report-known.png" "file://$WORK/known.html"
+between "and one of the known tails" "$(colours "$SHOTS/report-known.png" 1280)" 500 4400

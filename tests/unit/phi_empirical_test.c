@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <kphi/maps.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "core/phi_empirical.h"
 #include "phi_random.h"
@@ -150,6 +151,45 @@ static void inverses_are_exact(void **state)
 	}
 }
 
+static int ascending(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Whoever keeps the ring sorted gets the same. */
+static void order_makes_no_difference(void **state)
+{
+	static uint64_t ring[KPHI_WINDOW_MAX], sorted[KPHI_WINDOW_MAX];
+	uint64_t random = 4;
+
+	(void)state;
+	for (int i = 0; i < 300; i++) {
+		uint64_t n = random_ring(ring, &random), min_std = random_positive(&random, 40), sum = 0;
+		struct empirical_summary s, other;
+
+		for (uint64_t k = 0; k < n; k++)
+			sum += sorted[k] = ring[k] & KPHI_RING_NS;
+		qsort(sorted, n, sizeof(*sorted), ascending);
+		empirical_summarise(&s, ring, n, min_std);
+		empirical_summarise_sorted(&other, sorted, n, sum, min_std);
+		for (int k = 0; k < 50; k++) {
+			uint64_t t = k % 2 ? random_positive(&random, 50)
+					   : sorted[random_bits(&random) % 1000 * n / 1000];
+			q32_t threshold = random_positive(&random, k % 2 ? 63 : 33) %
+						  (1 + (k % 3 ? s.base : PHI_MAX - 1)) +
+					  1;
+			uint64_t rank = empirical_rank(sorted, n, t);
+
+			assert_true(phi_empirical(&s, ring, t) == phi_empirical(&other, sorted, t));
+			assert_true(phi_empirical_inverse(&s, ring, threshold) ==
+				    phi_empirical_inverse(&other, sorted, threshold));
+			assert_true((!rank || sorted[rank - 1] <= t) && (rank == n || sorted[rank] > t));
+		}
+	}
+}
+
 /* 100 ms beats, and 800 ms instead of every fiftieth. */
 static void a_pause_that_is_usual_is_not_suspect(void **state)
 {
@@ -203,6 +243,7 @@ int main(void)
 		cmocka_unit_test(it_is_what_is_counted),
 		cmocka_unit_test(it_never_falls),
 		cmocka_unit_test(inverses_are_exact),
+		cmocka_unit_test(order_makes_no_difference),
 		cmocka_unit_test(a_pause_that_is_usual_is_not_suspect),
 		cmocka_unit_test(a_steady_sender_is_convicted_soon),
 		cmocka_unit_test(a_seed_judges_without_a_ring),

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
 #include <errno.h>
 
 #include "replay/calibrate.h"
@@ -165,14 +166,17 @@ static void settings_are_worth_writing(void **state)
 struct opened {
 	const struct stream *stream;
 	uint32_t opened, closed, progress, errors; /* by whichever thread */
+	uint32_t passes; /* as many as each was told, added up */
 	int fails;
 };
 
-static int open_copy(void *context, struct replay_source *source)
+static int open_copy(void *context, struct replay_source *source, uint32_t pass, uint32_t passes)
 {
 	struct opened *o = context;
 	struct stream *copy = malloc(sizeof(*copy));
 
+	__atomic_add_fetch(&o->passes, pass >= 1 && pass <= passes ? passes : UINT32_MAX / 2,
+			   __ATOMIC_RELAXED);
 	__atomic_add_fetch(&o->opened, 1, __ATOMIC_RELAXED);
 	*copy = *o->stream;
 	copy->at = 0;
@@ -194,6 +198,33 @@ static void count_progress(void *context, const struct replay_source *source)
 {
 	(void)source;
 	((struct opened *)context)->progress++;
+}
+
+/* A sweep over a stream that is known by now. */
+static struct sweep sweep_of(const struct survey *survey, uint32_t threads,
+			     int (*open)(void *, struct replay_source *, uint32_t, uint32_t),
+			     struct opened *opened)
+{
+	return (struct sweep){
+		.survey = survey,
+		.window = 100,
+		.crashes = 50,
+		.seed = 1,
+		.threads = threads,
+		.open = open,
+		.close = close_copy,
+		.progress = count_progress,
+		.context = opened,
+	};
+}
+
+static void look_at(struct survey *survey, struct stream *s)
+{
+	struct replay_source source = {.next = stream_next, .settings = stream_settings, .context = s};
+
+	s->at = 0;
+	assert_int_equal(survey_begin(survey, 100), 0);
+	assert_int_equal(survey_run(survey, &source, UINT64_MAX), 0);
 }
 
 static void some_stream(struct stream *s, uint32_t n)
@@ -220,18 +251,35 @@ static uint32_t some_curves(struct sweep_curve *curves)
 	return n;
 }
 
+/* The curve as a group of a plan. */
+static int plan_curve(struct replay_plan *plan, const struct sweep_curve *c)
+{
+	q32_t thresholds[SWEEP_POINTS_MAX];
+	double parameters[SWEEP_POINTS_MAX];
+
+	for (uint32_t i = 0; i < c->n; i++) {
+		thresholds[i] = c->point[i].threshold;
+		parameters[i] = c->point[i].parameter;
+	}
+	if (c->detector)
+		return replay_plan_detector(plan, c->detector, parameters, c->n);
+	return replay_plan_tuned(plan, c->model, &c->tuning, thresholds, c->n);
+}
+
 /* However many threads share the work, the curves are the same; and they are curves. */
 static void threads_make_no_difference(void **state)
 {
 	static struct sweep_curve one[16], many[16];
 	struct stream s = {0};
 	struct opened opened = {.stream = &s};
-	struct sweep sweep = {100, 50, 1, 1, open_copy, close_copy, count_progress, &opened};
+	static struct survey survey;
+	struct sweep sweep = sweep_of(&survey, 1, open_copy, &opened);
 	uint32_t n = some_curves(one);
 
 	(void)state;
 	assert_int_equal(some_curves(many), n);
 	some_stream(&s, 1 << 19);
+	look_at(&survey, &s);
 	assert_int_equal(sweep_run(&sweep, one, n), 0);
 	sweep.threads = 3;
 	assert_int_equal(sweep_run(&sweep, many, n), 0);
@@ -239,6 +287,7 @@ static void threads_make_no_difference(void **state)
 	assert_int_equal(opened.opened, 4);
 	assert_int_equal(opened.closed, 4);
 	assert_in_range(opened.progress, 4, 8); /* by one thread of each sweep */
+	assert_int_equal(opened.passes, 4); /* one each */
 	for (uint32_t k = 0; k < n; k++) {
 		assert_true(one[k].point[0].qos.intervals > 1 << 18);
 		assert_true(one[k].point[0].qos.mistakes > one[k].point[one[k].n - 1].qos.mistakes);
@@ -248,7 +297,111 @@ static void threads_make_no_difference(void **state)
 			assert_true(one[k].point[i].qos.detect_max_ns >=
 				    one[k].point[i - 1].qos.detect_max_ns);
 	}
+	survey_end(&survey);
 	stream_free(&s);
+}
+
+/* The same, and of the models that are dear. */
+static uint32_t all_curves(struct sweep_curve *curves)
+{
+	uint32_t n = some_curves(curves);
+
+	n += sweep_model(curves + n, 1, KPHI_MODEL_LOSS, true);
+	n += sweep_model(curves + n, 1, KPHI_MODEL_EMPIRICAL, true);
+	return n;
+}
+
+/* Peers that beat each in its own way, so that none can stand for another. */
+static void some_peers(struct stream *s, uint32_t n)
+{
+	uint64_t random = 5, now[STREAM_PEERS];
+
+	for (uint32_t p = 0; p < STREAM_PEERS; p++) {
+		s->settings[p].interval_ns = 100 * MS;
+		now[p] = SEC + p * MS;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t p = 0; p < STREAM_PEERS; p++) {
+			if (p == 3 && i < n / 2) /* comes late */
+				continue;
+			now[p] += 90 * MS + random_below(&random, 20 * MS) +
+				  (random_below(&random, 30 + p) ? 0
+								 : random_below(&random, (1 + p) * 300 * MS));
+			stream_beat(s, p, now[p], i);
+		}
+}
+
+/* However peers are dealt out, over however many passes, it is what one replay of all of them finds. */
+static void peers_may_be_dealt_out(void **state)
+{
+	static const struct {
+		uint32_t threads;
+		uint64_t state_max;
+		uint32_t opened;
+	} ways[] = {{1, 1ULL << 40, 1}, {3, 1ULL << 40, 3}, {1, 1, 8}, {3, 1, 6}, {8, 1, 8}};
+	static struct sweep_curve curves[16];
+	static struct survey survey;
+	struct replay_plan *plan = calloc(1, sizeof(*plan));
+	struct stream s = {0};
+	uint32_t n = all_curves(curves);
+	struct replay *r;
+
+	(void)state;
+	some_peers(&s, 1000);
+	look_at(&survey, &s);
+	*plan = (struct replay_plan){.window = 100, .crashes = 50, .seed = 1};
+	for (uint32_t k = 0; k < n; k++)
+		assert_int_equal(plan_curve(plan, &curves[k]), 0);
+	r = stream_replay(&s, plan);
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		struct opened opened = {.stream = &s};
+		struct sweep sweep = sweep_of(&survey, ways[i].threads, open_copy, &opened);
+		uint32_t contender = 0;
+
+		sweep.state_max = ways[i].state_max;
+		all_curves(curves); /* nothing is left of the last one */
+		assert_int_equal(sweep_run(&sweep, curves, n), 0);
+		assert_int_equal(opened.opened, ways[i].opened);
+		assert_int_equal(opened.closed, ways[i].opened);
+		assert_int_equal(opened.passes, ways[i].opened * (ways[i].opened / ways[i].threads));
+		for (uint32_t k = 0; k < n; k++)
+			for (uint32_t p = 0; p < curves[k].n; p++) {
+				struct qos expected;
+
+				assert_int_equal(replay_qos_all(r, contender++, &expected), 0);
+				assert_memory_equal(&curves[k].point[p].qos, &expected, sizeof(expected));
+			}
+	}
+	assert_int_equal(curves[0].point[0].qos.crashes, 50 * STREAM_PEERS);
+	replay_free(r);
+	survey_end(&survey);
+	stream_free(&s);
+	free(plan);
+}
+
+/* As many crashes as there is room for: for all, or for some of the peers. */
+static void crashes_are_afforded(void **state)
+{
+	static struct sweep_curve curves[16];
+	static struct survey survey;
+	uint32_t n = some_curves(curves);
+	uint64_t each = 0;
+
+	(void)state;
+	for (uint32_t k = 0; k < n; k++)
+		each += curves[k].n * sizeof(uint64_t);
+	for (uint32_t heard = 1; heard < 100000000; heard *= 7) {
+		struct sweep sweep = {.survey = &survey};
+		uint64_t crashing;
+
+		survey.heard = heard;
+		sweep_afford(&sweep, curves, n, 100);
+		crashing = (heard + sweep.crash_every - 1) / sweep.crash_every;
+		assert_in_range(sweep.crashes, 1, 100);
+		assert_in_range(each * crashing * sweep.crashes, 0, SWEEP_DETECTIONS_MAX * 3 / 2);
+		if (sweep.crashes < 100) /* no more than need be are given up */
+			assert_true(each * crashing * sweep.crashes > SWEEP_DETECTIONS_MAX / 3);
+	}
 }
 
 /* A peer judged with a tuning is the same as one that was given these settings. */
@@ -257,13 +410,15 @@ static void tuning_is_as_given(void **state)
 	static struct sweep_curve tuned = {.model = KPHI_MODEL_NORMAL}, given = {.model = KPHI_MODEL_NORMAL};
 	struct stream s = {0};
 	struct opened opened = {.stream = &s};
-	struct sweep sweep = {100, 50, 1, 1, open_copy, close_copy, NULL, &opened};
+	static struct survey survey;
+	struct sweep sweep = sweep_of(&survey, 1, open_copy, &opened);
 
 	(void)state;
 	tuned.tuning = (struct replay_tuning){true, true, 1000, 20};
 	sweep_thresholds(&tuned);
 	sweep_thresholds(&given);
 	some_stream(&s, 20000);
+	look_at(&survey, &s);
 	assert_int_equal(sweep_run(&sweep, &tuned, 1), 0);
 	s.settings[0].set = KPHI_SET_PAUSE | KPHI_SET_MIN_STD;
 	s.settings[0].pause_ns = 100 * MS;
@@ -273,6 +428,7 @@ static void tuning_is_as_given(void **state)
 	s.settings[0].pause_ns++; /* the witness */
 	assert_int_equal(sweep_run(&sweep, &given, 1), 0);
 	assert_memory_not_equal(tuned.point, given.point, sizeof(given.point));
+	survey_end(&survey);
 	stream_free(&s);
 }
 
@@ -283,18 +439,20 @@ static int next_breaks(void *context, uint32_t *peer, struct kphi_beat *beat)
 	return s->at == 100 ? -EBADMSG : stream_next(context, peer, beat);
 }
 
-static int open_broken(void *context, struct replay_source *source)
+static int open_broken(void *context, struct replay_source *source, uint32_t pass, uint32_t passes)
 {
-	int err = open_copy(context, source);
+	int err = open_copy(context, source, pass, passes);
 
 	source->next = next_breaks;
 	return err;
 }
 
-static int open_nothing(void *context, struct replay_source *source)
+static int open_nothing(void *context, struct replay_source *source, uint32_t pass, uint32_t passes)
 {
 	(void)context;
 	(void)source;
+	(void)pass;
+	(void)passes;
 	return -ENOENT;
 }
 
@@ -303,16 +461,19 @@ static void errors_come_back(void **state)
 	static struct sweep_curve c[2]; /* a thread each */
 	struct stream s = {0};
 	struct opened opened = {.stream = &s};
-	struct sweep sweep = {100, 50, 1, 2, open_broken, close_copy, NULL, &opened};
+	static struct survey survey;
+	struct sweep sweep = sweep_of(&survey, 2, open_broken, &opened);
 
 	(void)state;
 	some_stream(&s, 200);
+	look_at(&survey, &s);
 	sweep_thresholds(&c[0]);
 	sweep_thresholds(&c[1]);
 	assert_int_equal(sweep_run(&sweep, c, 2), -EBADMSG);
 	assert_int_equal(opened.errors, 2);
 	sweep.open = open_nothing;
 	assert_int_equal(sweep_run(&sweep, c, 2), -ENOENT);
+	survey_end(&survey);
 	stream_free(&s);
 }
 
@@ -324,6 +485,7 @@ int main(void)
 		cmocka_unit_test(threads_make_no_difference), cmocka_unit_test(errors_come_back),
 		cmocka_unit_test(parameters_ascend),          cmocka_unit_test(settings_are_tried),
 		cmocka_unit_test(tuning_is_as_given),         cmocka_unit_test(settings_are_worth_writing),
+		cmocka_unit_test(peers_may_be_dealt_out),     cmocka_unit_test(crashes_are_afforded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

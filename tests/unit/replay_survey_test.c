@@ -53,7 +53,7 @@ static void what_is_there_is_found(void **state)
 {
 	static struct survey s;
 	struct stream stream = {0};
-	uint64_t arrivals = 0, stalled = 0, longest = 0;
+	uint64_t arrivals = 0, stalled = 0, longest = 0, of_peer[2] = {0};
 
 	(void)state;
 	some_stream(&stream, 1001);
@@ -70,6 +70,16 @@ static void what_is_there_is_found(void **state)
 	assert_int_equal(s.longest_stall_ns, 300 * MS);
 	assert_int_equal(s.peers[0].intervals, 1000);
 	assert_int_equal(s.peers[0].largest_ns, 100 * MS);
+	/* Each peer's bins are its own, and all of them together are everybody's. */
+	assert_null(survey_bins(&s, 1));
+	for (uint32_t i = 0; i < SURVEY_BINS; i++) {
+		assert_int_equal(survey_bins(&s, 0)[i] + survey_bins(&s, 2)[i],
+				 survey_bins(&s, SURVEY_ALL)[i]);
+		of_peer[0] += survey_bins(&s, 0)[i];
+		of_peer[1] += survey_bins(&s, 2)[i];
+	}
+	assert_int_equal(of_peer[0], s.peers[0].intervals);
+	assert_int_equal(of_peer[1], s.peers[2].intervals);
 	/* The slots hold all of it, at places that are right. */
 	for (uint32_t i = 0; i < SURVEY_SLOTS; i++) {
 		arrivals += s.slots[i].arrivals;
@@ -118,7 +128,7 @@ static void bins_hold_what_they_say(void **state)
 static void models_expect_a_distribution(void **state)
 {
 	static struct survey s;
-	static double shares[SURVEY_BINS];
+	static double later[SURVEY_BINS + 1], alone[SURVEY_BINS + 1];
 	struct stream stream = {0};
 	uint64_t random = 9, now = SEC;
 	double distance = 0;
@@ -135,16 +145,19 @@ static void models_expect_a_distribution(void **state)
 	}
 	assert_int_equal(survey(&s, &stream), 0);
 	for (int model = 0; model < KPHI_MODELS; model++) {
-		double sum = 0;
-
-		assert_true(survey_expect(&s, (uint8_t)model, shares));
+		assert_true(survey_expect(&s, SURVEY_ALL, (uint8_t)model, later));
+		assert_true(later[0] > 0.98 && later[0] <= 1);
+		assert_true(later[SURVEY_BINS] < 1e-6);
 		for (uint32_t i = 0; i < SURVEY_BINS; i++) {
-			assert_true(shares[i] >= 0);
-			sum += shares[i];
+			double share = later[i] - later[i + 1];
+
+			assert_true(share >= 0);
 			if (model == KPHI_MODEL_NORMAL)
-				distance += fabs(shares[i] - (double)s.bins[i] / (double)s.intervals);
+				distance += fabs(share - (double)s.bins[i] / (double)s.intervals);
 		}
-		assert_true(fabs(sum - 1) < 1e-6);
+		/* Of the only peer there is as much to expect as of all. */
+		assert_true(survey_expect(&s, 0, (uint8_t)model, alone));
+		assert_memory_equal(alone, later, sizeof(later));
 	}
 	assert_true(distance < 0.3); /* of at most 2, after a window of a hundred */
 	survey_end(&s);
@@ -154,13 +167,14 @@ static void models_expect_a_distribution(void **state)
 static void nothing_is_found_in_nothing(void **state)
 {
 	static struct survey s;
-	static double shares[SURVEY_BINS];
+	static double later[SURVEY_BINS + 1];
 	struct stream stream = {0};
 
 	(void)state;
 	assert_int_equal(survey(&s, &stream), 0);
 	assert_int_equal(s.heard + s.arrivals + s.intervals + s.stalls, 0);
-	assert_false(survey_expect(&s, KPHI_MODEL_NORMAL, shares));
+	assert_false(survey_expect(&s, SURVEY_ALL, KPHI_MODEL_NORMAL, later));
+	assert_null(survey_bins(&s, 0));
 	survey_end(&s);
 }
 

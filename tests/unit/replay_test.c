@@ -292,6 +292,40 @@ static void crashes_are_spread_evenly(void **state)
 	assert_true(chi_squared < 27.9); /* nine degrees of freedom: one in a thousand */
 }
 
+/* Of a stream whose length is known, the crashes are those that the others would have come to. */
+static void crashes_that_are_known_are_the_same(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < 300; seed++) {
+		uint32_t size = (uint32_t)(seed % 7) * 10, met = 0;
+		uint64_t intervals = seed * seed % 5000, at[60] = {0}, silence[60] = {0};
+		struct crashes drawn, known;
+		struct crash crash;
+
+		crashes_begin(&drawn, size, seed);
+		for (uint64_t i = 0; i < intervals; i++)
+			if (crashes_meet(&drawn, 1000000 + i, &crash)) {
+				at[crash.place] = i;
+				silence[crash.place] = crash.silence_ns;
+			}
+		assert_int_equal(crashes_begin_known(&known, size, seed, intervals), 0);
+		for (uint64_t i = 0; i < intervals + 10; i++) {
+			uint32_t place = 0;
+
+			if (!crashes_meet(&known, 1000000 + i, &crash))
+				continue;
+			assert_int_equal(crash.place, met++);
+			while (place < drawn.n && at[place] != i)
+				place++;
+			assert_true(place < drawn.n);
+			assert_int_equal(crash.silence_ns, silence[place]);
+		}
+		assert_int_equal(met, drawn.n);
+		assert_int_equal(known.n, drawn.n);
+		crashes_end(&known);
+	}
+}
+
 static void same_seed_same_crashes(void **state)
 {
 	struct replay_plan *plan = plan_new(20);
@@ -387,6 +421,7 @@ int main(void)
 		cmocka_unit_test(detection_is_the_rest_of_the_silence),
 		cmocka_unit_test(crashes_are_spread_evenly),
 		cmocka_unit_test(same_seed_same_crashes),
+		cmocka_unit_test(crashes_that_are_known_are_the_same),
 		cmocka_unit_test(a_plan_fills),
 		cmocka_unit_test(what_the_source_says),
 	};

@@ -92,7 +92,7 @@ static double judge(const struct place *p)
 
 void bench_scrape(void)
 {
-	static const struct store_size size = {CAPACITY, WINDOW};
+	static const struct store_size size = {.peers = CAPACITY, .window = WINDOW};
 	struct series ms = {0}, sums_ms = {0}, judge_ms = {0};
 	struct text all = {0}, sums = {0};
 	struct place p;

@@ -14,7 +14,6 @@
 #define CHUNK           (1U << 18) /* arrivals between two looks at the progress */
 #define CRASHES_DEFAULT 100
 #define CRASHES_MAX     100000
-#define DETECTIONS_MAX  (512ULL << 20) /* bytes that they may take, unless `crashes` was given */
 #define WORDS_MAX       64
 #define THE_KNEE        "default" /* what the consumer is called if none was named */
 
@@ -124,7 +123,7 @@ static int read_request(struct calibrate_options *options, struct calibration *c
 
 /* --- the sweep */
 
-static int open_stream(void *context, struct replay_source *source)
+static int open_stream(void *context, struct replay_source *source, uint32_t pass, uint32_t passes)
 {
 	struct calibration *c = context;
 	struct trace_stream *s = calloc(1, sizeof(*s));
@@ -135,6 +134,7 @@ static int open_stream(void *context, struct replay_source *source)
 		free(s);
 		return -EINVAL;
 	}
+	trace_stream_pass(s, pass, passes);
 	*source = trace_stream_source(s);
 	return 0;
 }
@@ -157,12 +157,13 @@ static void show_progress(void *context, const struct replay_source *source)
 	trace_stream_progress(source->context);
 }
 
-static int sweep_all(struct calibration *c)
+static int sweep_all(struct calibration *c, uint64_t crashes)
 {
 	int cores = get_nprocs(), err;
 	struct sweep s = {
+		.survey = &c->survey,
 		.window = c->window,
-		.crashes = c->crashes,
+		.crashes = (uint32_t)crashes,
 		.seed = c->seed,
 		.threads = (uint32_t)(cores < SWEEP_THREADS_MAX ? cores : SWEEP_THREADS_MAX),
 		.open = open_stream,
@@ -171,6 +172,8 @@ static int sweep_all(struct calibration *c)
 		.context = c,
 	};
 
+	if (!crashes)
+		sweep_afford(&s, c->curves, c->curves_count, CRASHES_DEFAULT);
 	err = sweep_run(&s, c->curves, c->curves_count);
 	if (err && !c->said)
 		fail("%s: it cannot be replayed: %s", c->path, strerror(-err));
@@ -225,19 +228,6 @@ static void line_up(struct calibration *c, const int *models, int n)
 	}
 }
 
-/* Every crash costs a figure for each point of each peer. */
-static uint32_t affordable_crashes(const struct calibration *c)
-{
-	uint64_t each = 1, most;
-
-	for (uint32_t i = 0; i < c->curves_count; i++)
-		each += c->curves[i].n * sizeof(uint64_t);
-	most = DETECTIONS_MAX / (each * (c->survey.heard + 1ULL));
-	if (!most)
-		return 1;
-	return most < CRASHES_DEFAULT ? (uint32_t)most : CRASHES_DEFAULT;
-}
-
 static void choose_all(struct calibration *c)
 {
 	for (uint32_t i = 0; i < c->rivals_count; i++) {
@@ -259,8 +249,7 @@ static int calibrate(struct calibration *c, const struct calibrate_options *opti
 	}
 	line_up(c, models, n);
 	c->seed = options->seed;
-	c->crashes = options->crashes ? (uint32_t)options->crashes : affordable_crashes(c);
-	if (sweep_all(c))
+	if (sweep_all(c, options->crashes))
 		return -EINVAL;
 	choose_all(c);
 	return 0;

@@ -19,7 +19,7 @@ struct calibrate_rival {
 
 struct calibration {
 	const char *path, *peer; /* NULL: all peers */
-	uint32_t window, crashes;
+	uint32_t window;
 	uint64_t seed, torn;
 	struct trace_start start;
 	struct target targets[CALIBRATE_TARGETS_MAX];

@@ -12,6 +12,10 @@
 #define PEERS_MAX 500 /* as many are listed; all are in the figures */
 #define NUMBER    24
 
+#define HISTOGRAMS_MAX 24 /* peers that are shown by themselves */
+#define LIKELY         0.001 /* what a model expects so rarely to be shorter ends its curve */
+#define UNSEEN         0.05 /* and here, what it expects so rarely to be longer, in all intervals */
+
 /* A number that need not be exact, but may be very small. */
 static void say_number(struct out *o, const char *key, double value)
 {
@@ -109,39 +113,106 @@ static void say_targets(struct out *o, const struct calibration *c)
 	out_close_table(o);
 }
 
-/* The bins from the first that is not empty to the last, and what the models expect in them. */
-static void say_histogram(struct out *o, const struct calibration *c)
-{
-	const struct survey *s = &c->survey;
-	uint32_t from = 0, to = SURVEY_BINS;
-	double *shares = malloc(SURVEY_BINS * sizeof(*shares));
+/* --- intervals: of all peers, and of some by themselves */
 
-	while (from < to && !s->bins[from])
+/* -log10 of a chance; none at all is nearly none. */
+static double phi_of(double later)
+{
+	return later > 1e-99 ? -log10(later) : 99;
+}
+
+/* How rare a model thinks each length is, over all that was seen and as far as so few intervals could see. */
+static void say_expected(struct out *o, const char *name, const double later[SURVEY_BINS + 1], uint32_t from,
+			 uint32_t to, uint64_t intervals)
+{
+	while (from && later[from - 1] < 1 - LIKELY)
+		from--;
+	while (to < SURVEY_BINS && later[to] * (double)intervals > UNSEEN)
+		to++;
+	out_open_object(o, name);
+	out_u64(o, "first", NULL, from);
+	out_open_array(o, "phi");
+	for (uint32_t i = from; i <= to; i++)
+		say_number(o, NULL, phi_of(later[i]));
+	out_close_array(o);
+	out_close_object(o);
+}
+
+/* The bins from the first that is not empty to the last, and what the models expect. */
+static void say_histogram(struct out *o, const struct calibration *c, uint32_t peer)
+{
+	const uint64_t *bins = survey_bins(&c->survey, peer);
+	uint32_t from = 0, to = SURVEY_BINS;
+	double later[SURVEY_BINS + 1];
+	uint64_t intervals = 0;
+
+	while (from < to && !bins[from])
 		from++;
-	while (to > from && !s->bins[to - 1])
+	while (to > from && !bins[to - 1])
 		to--;
-	out_open_table(o, "bins");
+	out_open_object(o, NULL);
+	out_string(o, "peer", NULL,
+		   peer == SURVEY_ALL ? NULL : replay_settings(c->survey.replay, peer)->name);
+	out_u64(o, "first", NULL, from);
+	out_open_array(o, "n");
 	for (uint32_t i = from; i < to; i++) {
-		out_open_row(o);
-		say_number(o, "from", i ? survey_edge(i) : 0);
-		say_number(o, "to", survey_edge(i + 1));
-		out_u64(o, "n", NULL, s->bins[i]);
-		out_close_row(o);
+		out_u64(o, NULL, NULL, bins[i]);
+		intervals += bins[i];
 	}
-	out_close_table(o);
-	out_open_object(o, "expected");
-	for (uint32_t i = 0; shares && i < c->rivals_count; i++) {
+	out_close_array(o);
+	out_open_object(o, "models");
+	for (uint32_t i = 0; i < c->rivals_count; i++) {
 		const struct sweep_curve *curve = &c->curves[c->rivals[i].first];
 
-		if (curve->detector || !survey_expect(s, (uint8_t)curve->model, shares))
-			continue;
-		out_open_array(o, c->rivals[i].name);
-		for (uint32_t k = from; k < to; k++)
-			say_number(o, NULL, shares[k]);
-		out_close_array(o);
+		if (!curve->detector && survey_expect(&c->survey, peer, (uint8_t)curve->model, later))
+			say_expected(o, c->rivals[i].name, later, from, to, intervals);
 	}
 	out_close_object(o);
-	free(shares);
+	out_close_object(o);
+}
+
+/* The longest interval of a peer, in its own intervals; 0 if it has no histogram. */
+static double stretch_of(const struct survey *s, uint32_t peer)
+{
+	if (!replay_heard(s->replay, peer) || !survey_bins(s, peer))
+		return 0;
+	return (double)s->peers[peer].largest_ns / (double)replay_record(s->replay, peer)->window.interval_ns;
+}
+
+/* If they are many, those whose intervals were stretched most: there the models differ. */
+static uint32_t choose_peers(const struct survey *s, uint32_t chosen[HISTOGRAMS_MAX])
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < replay_peers(s->replay) && i < SURVEY_EACH_MAX; i++) {
+		uint32_t least = 0;
+
+		if (!stretch_of(s, i))
+			continue;
+		if (n < HISTOGRAMS_MAX) {
+			chosen[n++] = i;
+			continue;
+		}
+		for (uint32_t k = 1; k < n; k++)
+			if (stretch_of(s, chosen[k]) < stretch_of(s, chosen[least]))
+				least = k;
+		if (stretch_of(s, i) <= stretch_of(s, chosen[least]))
+			continue;
+		memmove(&chosen[least], &chosen[least + 1], (n - least - 1) * sizeof(*chosen));
+		chosen[n - 1] = i;
+	}
+	return n;
+}
+
+static void say_histograms(struct out *o, const struct calibration *c)
+{
+	uint32_t chosen[HISTOGRAMS_MAX], n = choose_peers(&c->survey, chosen);
+
+	out_open_array(o, "histograms");
+	say_histogram(o, c, SURVEY_ALL);
+	for (uint32_t i = 0; i < n; i++)
+		say_histogram(o, c, chosen[i]);
+	out_close_array(o);
 }
 
 static void say_slots(struct out *o, const struct survey *s)
@@ -206,7 +277,7 @@ static void say_trace(struct out *o, const struct calibration *c)
 	out_u64(o, "stalled", NULL, s->stalled_ns);
 	out_u64(o, "longestStall", NULL, s->longest_stall_ns);
 	out_bool(o, "ownSettings", NULL, !s->default_settings);
-	out_u64(o, "crashes", NULL, c->crashes);
+	out_u64(o, "crashes", NULL, c->curves[c->best].point[0].qos.crashes);
 	out_u64(o, "seed", NULL, c->seed);
 	out_u64(o, "window", NULL, c->window);
 }
@@ -228,7 +299,7 @@ static int write_data(FILE *to, const struct calibration *c)
 	say_targets(o, c);
 	say_yaml(o, c);
 	say_rivals(o, c);
-	say_histogram(o, c);
+	say_histograms(o, c);
 	say_slots(o, &c->survey);
 	say_peers(o, &c->survey);
 	out_close_object(o);

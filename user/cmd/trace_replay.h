@@ -21,11 +21,13 @@ struct trace_stream {
 	struct trace *trace;
 	const char *peer; /* NULL: all */
 	struct progress progress;
+	char what[48]; /* the progress shows, if it is one pass of several */
 };
 
 /* 0, or -EINVAL after a sentence through fail(). */
 int trace_stream_open(struct trace_stream *s, const char *path, const char *peer);
 struct replay_source trace_stream_source(struct trace_stream *s);
+void trace_stream_pass(struct trace_stream *s, uint32_t pass, uint32_t passes); /* the first is 1 */
 
 /* Says through fail() why reading ended with this error. */
 void trace_stream_explain(struct trace_stream *s, const char *path, int err);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* A trace as the stream that replay takes. */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cmd/trace_replay.h"
@@ -17,6 +19,14 @@ int trace_stream_open(struct trace_stream *s, const char *path, const char *peer
 	}
 	progress_begin(&s->progress, "replaying", trace_size(s->trace));
 	return 0;
+}
+
+void trace_stream_pass(struct trace_stream *s, uint32_t pass, uint32_t passes)
+{
+	if (passes == 1)
+		return;
+	snprintf(s->what, sizeof(s->what), "replaying, pass %" PRIu32 " of %" PRIu32, pass, passes);
+	s->progress.what = s->what;
 }
 
 static int next(void *context, uint32_t *peer, struct kphi_beat *beat)

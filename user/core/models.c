@@ -128,21 +128,39 @@ static void estimate_losses(struct kphi_estimate *e, const struct kphi_losses *l
 	loss_curve_fit(&e->loss, e->n, e->sum_ns, e->scale_ns, &process);
 }
 
-bool estimate_from_window(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p,
-			  const uint64_t *ring)
+/* All but what the empirical model looks into its ring for. */
+static bool estimate(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p,
+		     const uint64_t *ring)
 {
 	if (!estimate_moments(e, w, p))
 		return false;
 	e->pause_ns = effective_pause_ns(w, p);
-	if (p->model == KPHI_MODEL_LOSS) {
+	e->ring = ring;
+	if (p->model == KPHI_MODEL_LOSS)
 		estimate_losses(e, &w->losses);
-	} else if (p->model == KPHI_MODEL_EMPIRICAL) {
-		e->ring = ring;
-		if (ring && w->n >= 2)
-			empirical_summarise(&e->empirical, ring, w->n, effective_min_std_ns(w, p));
-		else
-			empirical_seed(&e->empirical, w->interval_ns, effective_min_std_ns(w, p));
-	}
+	else if (p->model == KPHI_MODEL_EMPIRICAL && (!ring || w->n < 2))
+		empirical_seed(&e->empirical, w->interval_ns, effective_min_std_ns(w, p));
+	return true;
+}
+
+bool estimate_from_window(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p,
+			  const uint64_t *ring)
+{
+	if (!estimate(e, w, p, ring))
+		return false;
+	if (p->model == KPHI_MODEL_EMPIRICAL && ring && w->n >= 2)
+		empirical_summarise(&e->empirical, ring, w->n, effective_min_std_ns(w, p));
+	return true;
+}
+
+bool estimate_from_sorted(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p,
+			  const uint64_t *sorted)
+{
+	if (!estimate(e, w, p, sorted))
+		return false;
+	if (p->model == KPHI_MODEL_EMPIRICAL && w->n >= 2)
+		empirical_summarise_sorted(&e->empirical, sorted, w->n, w->sum_ns,
+					   effective_min_std_ns(w, p));
 	return true;
 }
 

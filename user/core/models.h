@@ -55,6 +55,13 @@ struct kphi_estimate {
 bool estimate_from_window(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p,
 			  const uint64_t *ring);
 
+/*
+ * The same, where `sorted` has the window's intervals in ascending order, without steps: cheap for the
+ * empirical model, too.
+ */
+bool estimate_from_sorted(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p,
+			  const uint64_t *sorted);
+
 /* n, sum_ns and scale_ns alone: enough to say what is late, but not for phi or its inverse. */
 bool estimate_moments(struct kphi_estimate *e, const struct kphi_window *w, const struct kphi_peer *p);
 

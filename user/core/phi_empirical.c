@@ -36,8 +36,18 @@ void empirical_summarise(struct empirical_summary *s, const uint64_t *ring, uint
 		largest_ns = interval_ns > largest_ns ? interval_ns : largest_ns;
 	}
 	s->n = n;
+	s->sorted = false;
 	s->largest_ns = largest_ns;
 	set_tail(s, n * largest_ns - sum_ns, min_std_ns);
+}
+
+void empirical_summarise_sorted(struct empirical_summary *s, const uint64_t *ring, uint64_t n,
+				uint64_t sum_ns, uint64_t min_std_ns)
+{
+	s->n = n;
+	s->sorted = true;
+	s->largest_ns = ring[n - 1];
+	set_tail(s, n * s->largest_ns - sum_ns, min_std_ns);
 }
 
 void empirical_seed(struct empirical_summary *s, uint64_t interval_ns, uint64_t min_std_ns)
@@ -45,8 +55,26 @@ void empirical_seed(struct empirical_summary *s, uint64_t interval_ns, uint64_t 
 	uint64_t seed_ns = interval_ns / SEED_STD_PER_INTERVAL;
 
 	s->n = 1;
+	s->sorted = false;
 	s->largest_ns = interval_ns;
 	set_tail(s, 0, seed_ns > min_std_ns ? seed_ns : min_std_ns);
+}
+
+uint64_t empirical_rank(const uint64_t *ring, uint64_t n, uint64_t silence_ns)
+{
+	uint64_t from = 0;
+
+	while (n) { /* those before `from` are not longer; the n from there on are not known */
+		uint64_t half = n / 2;
+
+		if (ring[from + half] <= silence_ns) {
+			from += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	return from;
 }
 
 static uint64_t count_longer(const struct empirical_summary *s, const uint64_t *ring, uint64_t silence_ns)
@@ -55,6 +83,8 @@ static uint64_t count_longer(const struct empirical_summary *s, const uint64_t *
 
 	if (s->n == 1)
 		return 1;
+	if (s->sorted)
+		return s->n - empirical_rank(ring, s->n, silence_ns);
 	for (uint64_t i = 0; i < s->n; i++)
 		longer += (ring[i] & KPHI_RING_NS) > silence_ns;
 	return longer;
@@ -91,7 +121,9 @@ static uint64_t largest_of_rank(const struct empirical_summary *s, const uint64_
 {
 	uint64_t heap[KPHI_WINDOW_MAX];
 
-	if (rank == 1)
+	if (s->sorted)
+		return ring[s->n - rank];
+	if (rank <= 1)
 		return s->largest_ns;
 	for (uint64_t i = 0; i < rank; i++)
 		heap[i] = ring[i] & KPHI_RING_NS;
@@ -108,9 +140,26 @@ static uint64_t largest_of_rank(const struct empirical_summary *s, const uint64_
 	return heap[0];
 }
 
+uint64_t empirical_reached_at(uint64_t n, q32_t threshold)
+{
+	uint64_t few = 0, many = n;
+
+	if (threshold > level(n, 0))
+		return 0;
+	while (many - few > 1) { /* so few longer ones are enough, so many are not */
+		uint64_t middle = few + (many - few) / 2;
+
+		if (level(n, middle) >= threshold)
+			few = middle;
+		else
+			many = middle;
+	}
+	return few + 1;
+}
+
 uint64_t phi_empirical_inverse(const struct empirical_summary *s, const uint64_t *ring, q32_t threshold)
 {
-	uint64_t few = 0, many = s->n, beyond_ns;
+	uint64_t beyond_ns;
 
 	if (!threshold)
 		return 0;
@@ -122,13 +171,5 @@ uint64_t phi_empirical_inverse(const struct empirical_summary *s, const uint64_t
 		beyond_ns = div_ceil(units, Q32_ONE);
 		return beyond_ns < UINT64_MAX - s->largest_ns ? s->largest_ns + beyond_ns : UINT64_MAX;
 	}
-	while (many - few > 1) { /* so few longer ones are enough, so many are not */
-		uint64_t middle = few + (many - few) / 2;
-
-		if (level(s->n, middle) >= threshold)
-			few = middle;
-		else
-			many = middle;
-	}
-	return largest_of_rank(s, ring, few + 1);
+	return largest_of_rank(s, ring, empirical_reached_at(s->n, threshold));
 }

@@ -18,6 +18,7 @@
 #define KPHI_CORE_PHI_EMPIRICAL_H
 
 #include <kphi/maps.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "phi.h"
@@ -28,6 +29,7 @@ struct empirical_summary {
 	uint64_t largest_ns;
 	uint64_t decade_ns; /* beyond the largest: the time in which phi rises by 1; >= 1 */
 	q32_t base; /* phi at the largest: log10(n + 1) */
+	bool sorted; /* the ring ascends */
 };
 
 /* The ring's first n entries (2..4096; as in `windows`), with the least standard deviation, min_std_ns <=
@@ -35,10 +37,26 @@ struct empirical_summary {
 void empirical_summarise(struct empirical_summary *s, const uint64_t *ring, uint64_t n, uint64_t min_std_ns);
 
 /*
+ * The same of a ring that the caller keeps in ascending order, without steps, and whose sum it knows: phi and
+ * its inverse then take no more than a search. Who judges one window again and again has use for that.
+ */
+void empirical_summarise_sorted(struct empirical_summary *s, const uint64_t *ring, uint64_t n,
+				uint64_t sum_ns, uint64_t min_std_ns);
+
+/* How many of the first n entries of such a ring are not longer than this: where one more belongs. */
+uint64_t empirical_rank(const uint64_t *ring, uint64_t n, uint64_t silence_ns);
+
+/*
  * A peer of which fewer than two intervals are known: as if it had one, of this length (>= 1), and a quarter
  * of it were the least standard deviation.
  */
 void empirical_seed(struct empirical_summary *s, uint64_t interval_ns, uint64_t min_std_ns);
+
+/*
+ * Where n intervals reach a threshold: at the how manieth longest of them, 1 being the longest. 0 if only
+ * beyond all of them.
+ */
+uint64_t empirical_reached_at(uint64_t n, q32_t threshold);
 
 /*
  * The suspicion level after a silence of any length: non-decreasing, capped at PHI_MAX, within 2e-9 of the
@@ -49,7 +67,7 @@ q32_t phi_empirical(const struct empirical_summary *s, const uint64_t *ring, uin
 /*
  * The smallest silence whose phi is at least the threshold. Exact. 0 for threshold 0; UINT64_MAX if no time
  * below that reaches it. The ring is read only for a threshold up to log10(n + 1), and then in time
- * proportional to n log n.
+ * proportional to n log n, unless it is sorted.
  */
 uint64_t phi_empirical_inverse(const struct empirical_summary *s, const uint64_t *ring, q32_t threshold);
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "replay/crashes.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "core/fixed.h"
 
@@ -37,12 +39,64 @@ static void skip_on(struct crashes *c)
 	c->skip = skip < 0x1p62 ? (uint64_t)skip : UINT64_MAX;
 }
 
-void crashes_choose(struct crashes *c, uint64_t interval_ns, struct crash *crash)
+/* The place, and the share of the interval in 2^-64. */
+static uint32_t choose(struct crashes *c, uint64_t *share)
 {
 	bool filling = c->n < c->size;
+	uint32_t place = filling ? c->n++ : (uint32_t)mul_high(draw(c), c->size);
 
-	crash->place = filling ? c->n++ : (uint32_t)mul_high(draw(c), c->size);
-	crash->silence_ns = mul_high(draw(c), interval_ns);
+	*share = draw(c);
 	if (c->n == c->size)
 		skip_on(c);
+	return place;
+}
+
+void crashes_choose(struct crashes *c, uint64_t interval_ns, struct crash *crash)
+{
+	uint64_t share;
+
+	if (!c->to_come) {
+		crash->place = choose(c, &share);
+	} else {
+		const struct crash_to_come *now = &c->to_come[c->n];
+
+		crash->place = c->n++;
+		share = now->share;
+		c->skip = c->n < c->size ? now[1].interval - now->interval - 1 : UINT64_MAX;
+	}
+	crash->silence_ns = mul_high(share, interval_ns);
+}
+
+static int earlier(const void *a, const void *b)
+{
+	const struct crash_to_come *x = a, *y = b;
+
+	return (x->interval > y->interval) - (x->interval < y->interval);
+}
+
+int crashes_begin_known(struct crashes *c, uint32_t size, uint64_t seed, uint64_t intervals)
+{
+	struct crash_to_come *to_come = calloc(size ? size : 1, sizeof(*to_come));
+	uint64_t at = 0;
+
+	if (!to_come)
+		return -ENOMEM;
+	for (crashes_begin(c, size, seed); c->skip < intervals - at; at++) {
+		uint64_t share;
+		uint32_t place;
+
+		at += c->skip;
+		c->skip = 0;
+		place = choose(c, &share);
+		to_come[place] = (struct crash_to_come){at, share};
+	}
+	qsort(to_come, c->n, sizeof(*to_come), earlier);
+	*c = (struct crashes){.to_come = to_come, .size = c->n};
+	c->skip = c->size ? to_come->interval : UINT64_MAX;
+	return 0;
+}
+
+void crashes_end(struct crashes *c)
+{
+	free(c->to_come);
 }

@@ -11,7 +11,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A crash that is known beforehand. */
+struct crash_to_come {
+	uint64_t interval; /* the how manieth, from 0 */
+	uint64_t share; /* of it, in 2^-64, goes by before */
+};
+
 struct crashes {
+	struct crash_to_come *to_come; /* all of them, as time goes; NULL: drawn as the intervals go by */
 	uint64_t random;
 	uint64_t skip; /* intervals that go by before the next one is chosen */
 	double share; /* algorithm L's W */
@@ -19,6 +26,13 @@ struct crashes {
 };
 
 void crashes_begin(struct crashes *c, uint32_t size, uint64_t seed);
+
+/*
+ * The same crashes in a stream that is known to have so many intervals: the last in each place are found at
+ * once, and no other one is met, which would only be replaced. 0 or -ENOMEM; crashes_end() is due then.
+ */
+int crashes_begin_known(struct crashes *c, uint32_t size, uint64_t seed, uint64_t intervals);
+void crashes_end(struct crashes *c);
 
 /* A crash: which of the `size` places it takes, from one that has it so far perhaps, and when it happens. */
 struct crash {

@@ -3,9 +3,8 @@
 
 #include "replay/replay.h"
 
-/* From here on a threshold lies at z >= 0: at the mean, phi is log10(2) = 0.30103, by the normal model and by
- * Akka's. */
-#define PHI_AT_MEAN (Q32_ONE * 31 / 100)
+/* By so much phi of `loss` may be above that of the normal model for what it takes to be rounding. */
+#define Z40_ROUNDING (1LL << 24)
 
 static struct replay_group *add_group(struct replay_plan *plan, uint32_t n)
 {
@@ -17,6 +16,26 @@ static struct replay_group *add_group(struct replay_plan *plan, uint32_t n)
 	plan->groups++;
 	plan->contenders += n;
 	return g;
+}
+
+/*
+ * Where a group's hastiest contender is, if the model judges by z. That of `loss` is not hastier than the
+ * normal model over the clean intervals: whatever beats may have been lost, the silence is only likelier.
+ */
+static int64_t z40_of(const struct threshold *hastiest, int model)
+{
+	if (!hastiest->phi || hastiest->phi > PHI_MAX)
+		return -1;
+	switch (model) {
+	case KPHI_MODEL_AKKA:
+		return hastiest->z40[KPHI_MODEL_AKKA];
+	case KPHI_MODEL_NORMAL:
+		return hastiest->z40[KPHI_MODEL_NORMAL];
+	case KPHI_MODEL_LOSS:
+		return hastiest->z40[KPHI_MODEL_NORMAL] - Z40_ROUNDING;
+	default:
+		return -1;
+	}
 }
 
 static bool ascend(const double *parameters, uint32_t n)
@@ -48,7 +67,8 @@ int replay_plan_tuned(struct replay_plan *plan, int model, const struct replay_t
 		if (thresholds[i] < plan->threshold[g->hastiest].phi)
 			g->hastiest = g->first + i;
 	}
-	g->above_mean = plan->threshold[g->hastiest].phi >= PHI_AT_MEAN;
+	g->z40 = z40_of(&plan->threshold[g->hastiest], model);
+	plan->sorts |= model == KPHI_MODEL_EMPIRICAL || model == REPLAY_OWN_MODEL;
 	g->ascends = ascend(&plan->parameter[g->first], n);
 	return 0;
 }

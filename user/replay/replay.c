@@ -9,40 +9,11 @@
 #include "core/silence.h"
 #include "replay/replay_peer.h"
 
-#define CPUS (UINT16_MAX + 1UL)
-
 /* After these, what lay before says nothing about what comes. */
 #define NOTES_BREAK (KPHI_NOTE(restart) | KPHI_NOTE(handover) | KPHI_NOTE(renegotiated))
 
 /* And an interval that ends so was not one sender's. */
 #define NOTES_NOBODY (KPHI_NOTE(restart) | KPHI_NOTE(handover))
-
-struct replay *replay_new(const struct replay_plan *plan)
-{
-	struct replay *r = calloc(1, sizeof(*r));
-
-	if (!r)
-		return NULL;
-	r->plan = plan;
-	r->stalled = calloc(CPUS, sizeof(*r->stalled));
-	r->reach = calloc(REPLAY_GROUPS_MAX, sizeof(*r->reach));
-	if (r->stalled && r->reach)
-		return r;
-	replay_free(r);
-	return NULL;
-}
-
-void replay_free(struct replay *r)
-{
-	if (!r)
-		return;
-	for (uint32_t i = 0; i < r->peers; i++)
-		free(r->peer[i]);
-	free(r->peer);
-	free(r->stalled);
-	free(r->reach);
-	free(r);
-}
 
 /* As a reader sees it whose CPU has stalled since. Apart, because a tick is large and this is rare. */
 static __attribute__((noinline)) uint64_t silence_less_stalls(const struct kphi_record *record,
@@ -66,11 +37,20 @@ static uint64_t silence_before(const struct replay *r, const struct kphi_record 
 	return now_ns > record->last_ns ? now_ns - record->last_ns : 0;
 }
 
-static void crash(struct replay_peer *p, const struct replay_plan *plan, const struct crash *c)
+/* In a pool, the crash of one peer follows that of another. */
+static uint64_t *row_of(const struct replay *r, const struct replay_peer *p, const struct crash *c)
 {
-	uint64_t *row = p->detections + (size_t)c->place * plan->contenders;
+	struct replay_pool *pool = r->share.pool;
+	uint64_t *rows = pool ? pool->detections : p->detections;
 
-	for (uint32_t i = 0; i < plan->contenders; i++) {
+	return rows + (pool ? pool->crashes++ : c->place) * r->plan->contenders;
+}
+
+static void crash(const struct replay *r, const struct replay_peer *p, const struct crash *c)
+{
+	uint64_t *row = row_of(r, p, c);
+
+	for (uint32_t i = 0; i < r->plan->contenders; i++) {
 		uint64_t deadline = p->tallies[i].deadline_ns;
 
 		if (deadline == UINT64_MAX)
@@ -87,14 +67,14 @@ static void count_closely(const struct replay *r, struct replay_peer *p, uint64_
 	struct crash c;
 
 	if (crashes_meet(&p->crashes, silence_ns, &c))
-		crash(p, plan, &c);
+		crash(r, p, &c);
 	p->mistaken = false;
 	for (uint32_t i = 0; i < plan->groups; i++) {
-		struct tally *t = &p->tallies[plan->group[i].first];
+		uint32_t first = plan->group[i].first;
 
-		for (uint32_t k = 0; k < r->reach[i]; k++) {
-			tally_interval(&t[k], silence_ns);
-			p->mistaken |= t[k].mistake_ns != 0;
+		for (uint32_t k = first; k < first + r->reach[i]; k++) {
+			tally_interval(&p->tallies[k], &p->mistakes_ns[k], silence_ns);
+			p->mistaken |= p->mistakes_ns[k] != 0;
 		}
 	}
 }
@@ -103,7 +83,7 @@ static void count_closely(const struct replay *r, struct replay_peer *p, uint64_
 static void forget_mistakes(const struct replay *r, struct replay_peer *p)
 {
 	for (uint32_t i = 0; p->mistaken && i < r->plan->contenders; i++)
-		p->tallies[i].mistake_ns = 0;
+		p->mistakes_ns[i] = 0;
 	p->mistaken = false;
 }
 
@@ -117,42 +97,76 @@ static void use_model(const struct replay_group *g, struct replay_peer *p)
 }
 
 /*
- * No contender of the group suspects within this silence. Most silences are short, so this is where the time
- * goes: a model that judges by z reaches no threshold above phi(0) before mean and pause are over, and to
- * compare with those takes neither a root nor a division. Else the hastiest contender answers for all.
+ * Most silences are short, and where this is true nobody of the group suspects: the hastiest contender needs
+ * z standard deviations, and none is less than the floor. So it takes neither a root nor a division.
  */
-static bool all_trust(const struct replay_plan *plan, const struct replay_peer *p,
-		      const struct replay_group *g, uint64_t silence_ns)
+static bool is_short(const struct replay_peer *p, const struct replay_group *g, uint64_t silence_ns)
 {
-	const struct threshold *hastiest = &plan->threshold[g->hastiest];
 	const struct kphi_window *w = &p->record.window;
-	struct kphi_estimate e;
+	bool clean = p->judged.model == KPHI_MODEL_LOSS;
+	uint64_t n = clean ? w->clean_n : w->n, sum_ns = clean ? w->clean_sum_ns : w->sum_ns;
+	u128 floor_ns, pause_ns;
 
-	if (g->above_mean && w->n >= 2 &&
-	    (p->judged.model == KPHI_MODEL_NORMAL || p->judged.model == KPHI_MODEL_AKKA))
-		if ((u128)w->n * silence_ns <= (u128)w->n * effective_pause_ns(w, &p->judged) + w->sum_ns)
-			return true;
-	estimate_from_window(&e, w, &p->judged, p->ring);
-	return silence_ns <= estimate_silence_at(&e, hastiest);
+	if (g->z40 < 0 || n < 2)
+		return false;
+	pause_ns = effective_pause_ns(w, &p->judged);
+	floor_ns = (u128)n * effective_min_std_ns(w, &p->judged) * (uint64_t)g->z40 >> Z40_FRACTION;
+	return (u128)n * silence_ns <= n * pause_ns + sum_ns + floor_ns;
 }
 
-/* The deadlines of this silence: of all contenders, or of those whom it concerns. How many those are. */
-static uint32_t judge_group(const struct replay_plan *plan, struct replay_peer *p,
-			    const struct replay_group *g, uint64_t silence_ns, bool all)
+/* The deadlines of the empirical model are intervals of the window, as long as they are not beyond all of
+ * them. */
+static uint32_t judge_by_rank(const struct replay *r, struct replay_peer *p, const struct replay_group *g,
+			      uint64_t silence_ns, bool all)
 {
+	uint32_t n = p->record.window.n, end = g->first + g->n, i;
+	bool full = n == r->plan->window, estimated = false;
 	struct kphi_estimate e;
+
+	for (i = g->first; i < end; i++) {
+		uint64_t *deadline_ns = &p->tallies[i].deadline_ns;
+
+		if (full && r->rank[i]) {
+			*deadline_ns = p->sorted[n - r->rank[i]];
+		} else {
+			if (!estimated)
+				estimate_from_sorted(&e, &p->record.window, &p->judged, p->sorted);
+			estimated = true;
+			*deadline_ns = estimate_silence_at(&e, &r->plan->threshold[i]);
+		}
+		if (!all && g->ascends && replay_is_unmoved(p, i, silence_ns))
+			break;
+	}
+	return i - g->first;
+}
+
+/*
+ * The deadlines of this silence: of all contenders, or of those whom it concerns. How many those are. phi is
+ * much cheaper than its inverse, and says whom: those who suspect at more grant more, and are unmoved if they
+ * were in no mistake.
+ */
+static uint32_t judge_group(const struct replay *r, struct replay_peer *p, const struct replay_group *g,
+			    uint64_t silence_ns, bool all)
+{
+	const struct replay_plan *plan = r->plan;
+	const struct threshold *threshold = &plan->threshold[g->first];
+	struct kphi_estimate e;
+	q32_t phi;
 	uint32_t i;
 
 	use_model(g, p);
-	if (!all && !p->mistaken && all_trust(plan, p, g, silence_ns))
+	if (p->judged.model == KPHI_MODEL_EMPIRICAL)
+		return judge_by_rank(r, p, g, silence_ns, all);
+	if (!all && !p->mistaken && is_short(p, g, silence_ns))
 		return 0;
 	estimate_from_window(&e, &p->record.window, &p->judged, p->ring);
+	phi = all ? 0 : estimate_phi(&e, silence_ns);
+	if (!all && !p->mistaken && phi < plan->threshold[g->hastiest].phi)
+		return 0;
 	for (i = 0; i < g->n; i++) {
-		struct tally *t = &p->tallies[g->first + i];
-
-		t->deadline_ns = estimate_silence_at(&e, &plan->threshold[g->first + i]);
-		if (!all && g->ascends && replay_is_unmoved(t, silence_ns))
+		if (!all && g->ascends && threshold[i].phi > phi && !p->mistakes_ns[g->first + i])
 			break;
+		p->tallies[g->first + i].deadline_ns = estimate_silence_at(&e, &threshold[i]);
 	}
 	return i;
 }
@@ -166,16 +180,78 @@ static bool judge(const struct replay *r, struct replay_peer *p, uint64_t silenc
 
 	for (uint32_t i = 0; i < plan->groups; i++)
 		if (!plan->group[i].detector)
-			any |= r->reach[i] = judge_group(plan, p, &plan->group[i], silence_ns, crashes);
+			any |= r->reach[i] = judge_group(r, p, &plan->group[i], silence_ns, crashes);
 	if (plan->yardsticks)
 		replay_states_judge(r, p, silence_ns, crashes);
 	return any;
+}
+
+/* The window has taken one more: `before` is the window, and `oldest` the entry, that it takes the place of.
+ */
+static void sort_in(struct replay_peer *p, const struct kphi_window *before, uint64_t oldest)
+{
+	const struct kphi_window *w = &p->record.window;
+	uint64_t newest_ns = p->ring[before->next] & KPHI_RING_NS, *s = p->sorted;
+	uint32_t n = before->n, to;
+
+	if (w->n == n) { /* it was full */
+		uint32_t from = (uint32_t)empirical_rank(s, n, oldest & KPHI_RING_NS) - 1;
+
+		memmove(&s[from], &s[from + 1], (n - from - 1) * sizeof(*s));
+		n--;
+	}
+	to = (uint32_t)empirical_rank(s, n, newest_ns);
+	memmove(&s[to + 1], &s[to], (n - to) * sizeof(*s));
+	s[to] = newest_ns;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void sort_anew(struct replay_peer *p)
+{
+	const struct kphi_window *w = &p->record.window;
+
+	for (uint32_t i = 0; i < w->n; i++)
+		p->sorted[i] = p->ring[i] & KPHI_RING_NS;
+	qsort(p->sorted, w->n, sizeof(*p->sorted), ascending);
+}
+
+/* Whatever has become of the window, what is sorted is what is in it. */
+static void keep_sorted(struct replay_peer *p, uint32_t size, const struct kphi_window *before,
+			uint64_t oldest, uint32_t notes)
+{
+	const struct kphi_window *w = &p->record.window;
+	bool again = notes & (NOTES_BREAK | KPHI_NOTE(retuned));
+
+	if (!again && w->n == before->n && w->next == before->next)
+		return;
+	if (!again && before->next < size && w->next == (before->next + 1) % size &&
+	    (w->n == before->n + 1 || (w->n == before->n && w->n == size))) {
+		sort_in(p, before, oldest);
+		return;
+	}
+	sort_anew(p);
 }
 
 /* By how much the sender has counted on, as far as its messages tell. */
 static uint64_t steps_of(const struct kphi_record *r, const struct kphi_beat *b, uint64_t highest)
 {
 	return b->native || b->sequence_bits ? r->sequence.highest - highest : 1;
+}
+
+static void count_interval(const struct replay *r, struct replay_peer *p, uint64_t silence_ns)
+{
+	p->intervals++;
+	p->alive_ns += silence_ns;
+	if (r->share.pool) {
+		r->share.pool->intervals++;
+		r->share.pool->alive_ns += silence_ns;
+	}
 }
 
 /* What an arrival has ended, and what begins with it. */
@@ -187,8 +263,7 @@ static void go_on(const struct replay *r, struct replay_peer *p, const struct de
 	if (!p->open || notes & NOTES_NOBODY) {
 		forget_mistakes(r, p);
 	} else {
-		p->intervals++;
-		p->alive_ns += a->silence_ns;
+		count_interval(r, p, a->silence_ns);
 		if (r->plan->interval)
 			r->plan->interval(r->plan->context, p->number, &p->record.window, a->silence_ns);
 		if (close)
@@ -208,16 +283,19 @@ static void go_on(const struct replay *r, struct replay_peer *p, const struct de
 /* The deadlines are those of the record before this message: they are asked for before it is taken. */
 static void take(struct replay *r, struct replay_peer *p, struct kphi_beat *b, uint64_t lost)
 {
-	uint64_t highest = p->record.sequence.highest, silence;
+	uint64_t highest = p->record.sequence.highest, silence, oldest;
+	const struct kphi_window before = p->record.window;
 	struct detector_arrival a;
 	enum kphi_counter outcome;
 	uint32_t notes;
 	bool close;
 
-	r->stalled[b->cpu] = b->stalled_total_ns;
 	silence = silence_before(r, &p->record, b->now_ns);
 	close = p->open && judge(r, p, silence);
+	oldest = p->ring[before.next];
 	outcome = kphi_record_take(&p->record, &p->settings, p->ring, r->plan->window, b, &notes);
+	if (p->sorted)
+		keep_sorted(p, r->plan->window, &before, oldest, notes);
 	if (outcome != KPHI_COUNT_beat && outcome != KPHI_COUNT_leave && outcome != KPHI_COUNT_down)
 		return;
 	if (notes & KPHI_NOTE(stamp_inverted))
@@ -275,6 +353,8 @@ static void restore(struct replay *r, struct replay_peer *p, const struct replay
 {
 	forget_mistakes(r, p);
 	refill(p, s, r->plan->window);
+	if (p->sorted)
+		sort_anew(p);
 	p->lost = lost;
 	p->open = p->record.state == KPHI_UP && p->record.window.interval_ns;
 	if (p->open && r->plan->yardsticks)
@@ -312,6 +392,10 @@ int replay_run(struct replay *r, const struct replay_source *source, uint64_t mo
 		got = source->next(source->context, &number, &beat);
 		if (got <= 0)
 			return got;
+		if (got == 1)
+			r->stalled[beat.cpu] = beat.stalled_total_ns;
+		if (r->share.pool && number % r->share.shares != r->share.share)
+			continue;
 		p = peer_of(r, source, number, &err);
 		if (!p)
 			return err;

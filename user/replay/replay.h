@@ -45,7 +45,7 @@ struct replay_group {
 	struct replay_tuning tuning; /* of a model */
 	uint32_t first, n; /* which contenders they are */
 	uint32_t hastiest; /* of a model: the contender with the lowest threshold */
-	bool above_mean; /* of a model: no threshold is within reach before the mean */
+	int64_t z40; /* of a model: no threshold is within reach before so many deviations; < 0: not known */
 	bool ascends; /* each grants at least the silence that the one before it grants */
 };
 
@@ -53,8 +53,10 @@ struct replay_group {
 struct replay_plan {
 	uint32_t window; /* intervals a peer's window holds */
 	uint32_t crashes; /* injected into each peer's stream, or fewer if it has no more intervals */
+	uint32_t crash_every; /* only into that of each how manieth peer; 0: of each */
 	uint64_t seed; /* of the crashes */
 	bool yardsticks; /* there are detectors among the groups */
+	bool sorts; /* and models that ask how many intervals were longer */
 	/* Told of each interval that is judged; may be NULL. */
 	void (*interval)(void *context, uint32_t peer, const struct kphi_window *w, uint64_t silence_ns);
 	void *context;
@@ -97,8 +99,38 @@ struct replay_source {
 
 struct replay;
 
-/* `plan` must outlive it. NULL: no memory. */
+/*
+ * What is found of many peers together, in memory that does not grow with them. Zeroed at the beginning; one
+ * replay after the other may add to it.
+ */
+struct replay_pool {
+	uint32_t contenders;
+	uint64_t intervals, alive_ns;
+	struct tally *tallies; /* a contender each */
+	uint64_t *detections; /* T_D: a row for each crash, of all contenders */
+	uint64_t crashes, crashes_room;
+};
+
+void replay_pool_free(struct replay_pool *pool);
+
+/*
+ * A part of a stream: the peers whose numbers, divided by `shares`, leave `share`, which go into a pool. Of
+ * all peers it is known how many intervals of theirs will be judged (survey.h): the crashes are chosen by
+ * that.
+ */
+struct replay_share {
+	uint32_t share, shares;
+	struct replay_pool *pool;
+	uint64_t (*intervals)(void *context, uint32_t peer);
+	void *context;
+};
+
+/* `plan` is complete and must outlive it. NULL: no memory. */
 struct replay *replay_new(const struct replay_plan *plan);
+struct replay *replay_new_share(const struct replay_plan *plan, const struct replay_share *share);
+
+/* What one peer takes in a share, in bytes. */
+size_t replay_peer_size(const struct replay_plan *plan);
 void replay_free(struct replay *r);
 
 /*
@@ -117,8 +149,12 @@ const struct kphi_peer *replay_settings(const struct replay *r, uint32_t peer);
 const struct kphi_record *replay_record(const struct replay *r, uint32_t peer);
 const uint64_t *replay_ring(const struct replay *r, uint32_t peer);
 
-/* Of one heard peer, or of all together, each crashing as often as the others. 0 or -ENOMEM. */
+/* Of one heard peer, or of all together, each crashing as often as the others; not of a share. 0 or -ENOMEM.
+ */
 int replay_qos(const struct replay *r, uint32_t peer, uint32_t contender, struct qos *q);
 int replay_qos_all(const struct replay *r, uint32_t contender, struct qos *q);
+
+/* Of a contender over all pools of a plan. 0 or -ENOMEM. */
+int replay_qos_pools(const struct replay_pool *pools, uint32_t n, uint32_t contender, struct qos *q);
 
 #endif

@@ -40,15 +40,20 @@ const uint64_t *replay_ring(const struct replay *r, uint32_t peer)
 	return r->peer[peer]->ring;
 }
 
-static void add(struct qos *q, const struct replay_peer *p, const struct tally *t)
+static void add_tally(struct qos *q, const struct tally *t)
 {
-	q->intervals += p->intervals;
-	q->alive_ns += p->alive_ns;
 	q->mistakes += t->mistakes;
 	q->mistaken_ns += t->mistaken_ns;
 	if (t->longest_ns > q->longest_ns)
 		q->longest_ns = t->longest_ns;
+}
+
+static void add(struct qos *q, const struct replay_peer *p, const struct tally *t)
+{
+	q->intervals += p->intervals;
+	q->alive_ns += p->alive_ns;
 	q->crashes += p->crashes.n;
+	add_tally(q, t);
 }
 
 static int ascending(const void *a, const void *b)
@@ -62,6 +67,16 @@ static int ascending(const void *a, const void *b)
 static uint64_t percentile(const uint64_t *sorted, uint64_t n, uint64_t percent)
 {
 	return sorted[(n * percent + 99) / 100 - 1];
+}
+
+/* Of all crashes, in any order. */
+static void sum_up_detections(struct qos *q, uint64_t *all)
+{
+	qsort(all, q->crashes, sizeof(*all), ascending);
+	q->detect_p50_ns = percentile(all, q->crashes, 50);
+	q->detect_p99_ns = percentile(all, q->crashes, 99);
+	q->detect_max_ns = all[q->crashes - 1];
+	free(all);
 }
 
 static int detections(const struct replay *r, uint32_t from, uint32_t to, uint32_t contender, struct qos *q)
@@ -78,11 +93,7 @@ static int detections(const struct replay *r, uint32_t from, uint32_t to, uint32
 		for (uint32_t k = 0; k < p->crashes.n; k++)
 			all[n++] = p->detections[(size_t)k * r->plan->contenders + contender];
 	}
-	qsort(all, n, sizeof(*all), ascending);
-	q->detect_p50_ns = percentile(all, n, 50);
-	q->detect_p99_ns = percentile(all, n, 99);
-	q->detect_max_ns = all[n - 1];
-	free(all);
+	sum_up_detections(q, all);
 	return 0;
 }
 
@@ -103,4 +114,28 @@ int replay_qos(const struct replay *r, uint32_t peer, uint32_t contender, struct
 int replay_qos_all(const struct replay *r, uint32_t contender, struct qos *q)
 {
 	return sum_up(r, 0, r->peers, contender, q);
+}
+
+int replay_qos_pools(const struct replay_pool *pools, uint32_t n, uint32_t contender, struct qos *q)
+{
+	uint64_t *all, at = 0;
+
+	*q = (struct qos){0};
+	for (uint32_t i = 0; i < n; i++) {
+		q->intervals += pools[i].intervals;
+		q->alive_ns += pools[i].alive_ns;
+		q->crashes += pools[i].crashes;
+		if (pools[i].tallies)
+			add_tally(q, &pools[i].tallies[contender]);
+	}
+	if (!q->crashes)
+		return 0;
+	all = malloc(q->crashes * sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		for (uint64_t k = 0; k < pools[i].crashes; k++)
+			all[at++] = pools[i].detections[k * pools[i].contenders + contender];
+	sum_up_detections(q, all);
+	return 0;
 }

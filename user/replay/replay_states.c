@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The yardsticks of a peer: one state a detector, or one a parameter if that decides what is learned. */
-#include <stdlib.h>
-
 #include "replay/replay_peer.h"
-
-#define ALIGNMENT 16
 
 /* By the time of the first arrival the detectors' settings are what the normal model would go by. */
 static struct detector_settings settings_of(const struct replay *r, struct replay_peer *p)
@@ -29,10 +25,10 @@ static size_t state_size(const struct replay_plan *plan, const struct replay_gro
 {
 	struct detector_settings settings = {.window = plan->window};
 
-	return (g->detector->size(&settings) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	return (g->detector->size(&settings) + REPLAY_ALIGNMENT - 1) / REPLAY_ALIGNMENT * REPLAY_ALIGNMENT;
 }
 
-static size_t states_size(const struct replay_plan *plan)
+size_t replay_states_size(const struct replay_plan *plan)
 {
 	size_t size = 0;
 
@@ -88,7 +84,7 @@ static void judge(const struct replay *r, struct replay_peer *p, const struct re
 		struct tally *t = &p->tallies[c];
 
 		t->deadline_ns = whole_ns(g->detector->deadline(state, r->plan->parameter[c]));
-		if (!all && g->ascends && replay_is_unmoved(t, silence_ns))
+		if (!all && g->ascends && replay_is_unmoved(p, c, silence_ns))
 			break;
 	}
 	r->reach[g - r->plan->group] = c - g->first;
@@ -97,58 +93,4 @@ static void judge(const struct replay *r, struct replay_peer *p, const struct re
 void replay_states_judge(const struct replay *r, struct replay_peer *p, uint64_t silence_ns, bool all)
 {
 	FOR_EACH_STATE(r, p, judge(r, p, g, state, c, silence_ns, all));
-}
-
-/* --- memory */
-
-static bool make_room(struct replay *r, uint32_t number)
-{
-	uint32_t peers = number + 1;
-	struct replay_peer **grown;
-
-	if (number < r->peers)
-		return true;
-	if (!peers)
-		return false;
-	grown = realloc(r->peer, peers * sizeof(void *));
-	if (!grown)
-		return false;
-	r->peer = grown;
-	while (r->peers < peers)
-		r->peer[r->peers++] = NULL;
-	return true;
-}
-
-/* One piece of memory: the peer, its tallies, its detections, its ring, its yardsticks. */
-static struct replay_peer *allocate(const struct replay_plan *plan)
-{
-	size_t tallies = plan->contenders * sizeof(struct tally);
-	size_t detections = (size_t)plan->contenders * plan->crashes * sizeof(uint64_t);
-	size_t head = (sizeof(struct replay_peer) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-	size_t states = states_size(plan), ring = KPHI_RING_SIZE(plan->window) * sizeof(uint64_t);
-	unsigned char *memory = calloc(1, head + states + tallies + detections + ring);
-	struct replay_peer *p = (void *)memory;
-
-	if (!p)
-		return NULL;
-	p->states = memory + head;
-	p->tallies = (void *)(p->states + states);
-	p->detections = (void *)((unsigned char *)p->tallies + tallies);
-	p->ring = (void *)((unsigned char *)p->detections + detections);
-	return p;
-}
-
-struct replay_peer *replay_peer_new(struct replay *r, uint32_t number, const struct kphi_peer *settings)
-{
-	struct replay_peer *p = make_room(r, number) ? allocate(r->plan) : NULL;
-
-	if (!p)
-		return NULL;
-	p->number = number;
-	p->settings = p->judged = *settings;
-	p->record.state = KPHI_WAITING;
-	kphi_window_begin(&p->record.window, settings);
-	crashes_begin(&p->crashes, r->plan->crashes, r->plan->seed ^ (number + 1ULL) * 0xd1342543de82ef95U);
-	r->peer[number] = p;
-	return p;
 }

@@ -12,6 +12,7 @@
 #define MANTISSA_BITS   52
 #define EXPONENT_OFFSET 1023
 #define JUDGED_PEERS    1000 /* by so many windows a model's expectation is formed */
+#define LEAST_CHANCE    1e-15 /* no trace is so long that anybody would look for less */
 
 /* The bin is the exponent with the first bits of the mantissa behind it. */
 static uint32_t bin_of(uint64_t silence_ns, uint64_t interval_ns)
@@ -24,6 +25,13 @@ static uint32_t bin_of(uint64_t silence_ns, uint64_t interval_ns)
 	if (bits < zero)
 		return 0;
 	return bits - zero < SURVEY_BINS ? (uint32_t)(bits - zero) : SURVEY_BINS - 1;
+}
+
+const uint64_t *survey_bins(const struct survey *s, uint32_t peer)
+{
+	if (peer == SURVEY_ALL)
+		return s->bins;
+	return peer < s->peers_room ? s->peers[peer].bins : NULL;
 }
 
 double survey_edge(uint32_t bin)
@@ -67,8 +75,13 @@ static void take_interval(void *context, uint32_t peer, const struct kphi_window
 		p->largest_ns = silence_ns;
 	s->intervals++;
 	s->sum_ns += silence_ns;
-	if (w->interval_ns)
-		s->bins[bin_of(silence_ns, w->interval_ns)]++;
+	if (!w->interval_ns)
+		return;
+	s->bins[bin_of(silence_ns, w->interval_ns)]++;
+	if (!p->bins && peer < SURVEY_EACH_MAX && !(p->bins = calloc(SURVEY_BINS, sizeof(*p->bins))))
+		s->no_memory = true;
+	if (p->bins)
+		p->bins[bin_of(silence_ns, w->interval_ns)]++;
 }
 
 static void join_slots(struct survey *s)
@@ -209,6 +222,8 @@ int survey_run(struct survey *s, const struct replay_source *source, uint64_t mo
 void survey_end(struct survey *s)
 {
 	replay_free(s->replay);
+	for (uint32_t i = 0; i < s->peers_room; i++)
+		free(s->peers[i].bins);
 	free(s->peers);
 	free(s->stalled);
 }
@@ -223,44 +238,37 @@ static double later(const struct kphi_estimate *e, double silence_ns)
 	return pow(10, -(double)estimate_phi(e, (uint64_t)silence_ns) / (double)Q32_ONE);
 }
 
-static void expect_peer(const struct kphi_estimate *e, uint64_t interval_ns, double weight,
-			double shares[SURVEY_BINS])
+/* False if it cannot be judged. */
+static bool expect_peer(const struct survey *s, uint32_t number, uint8_t model,
+			double later_of[SURVEY_BINS + 1])
 {
-	double before = 1;
+	const struct kphi_window *w = &replay_record(s->replay, number)->window;
+	struct kphi_peer peer = *replay_settings(s->replay, number);
+	double weight = (double)s->peers[number].intervals, chance = 1;
+	struct kphi_estimate e;
 
-	for (uint32_t i = 0; i < SURVEY_BINS; i++) {
-		double after = later(e, survey_edge(i + 1) * (double)interval_ns);
-
-		shares[i] += weight * fmax(before - after, 0);
-		before = after;
-		if (after < 1e-12)
-			break;
+	peer.model = model;
+	replay_tune(&peer, &(struct replay_tuning){.pause = true}, w);
+	if (!estimate_from_window(&e, w, &peer, replay_ring(s->replay, number)))
+		return false;
+	for (uint32_t i = 0; i <= SURVEY_BINS && chance > LEAST_CHANCE; i++) {
+		chance = later(&e, survey_edge(i) * (double)w->interval_ns);
+		later_of[i] += weight * chance;
 	}
+	return true;
 }
 
-bool survey_expect(const struct survey *s, uint8_t model, double shares[SURVEY_BINS])
+bool survey_expect(const struct survey *s, uint32_t peer, uint8_t model, double later_of[SURVEY_BINS + 1])
 {
-	uint32_t peers = replay_peers(s->replay), step = 1 + peers / JUDGED_PEERS;
+	uint32_t peers = replay_peers(s->replay), first = peer == SURVEY_ALL ? 0 : peer;
+	uint32_t end = peer == SURVEY_ALL ? peers : peer + 1, step = 1 + (end - first) / JUDGED_PEERS;
 	double weights = 0;
 
-	memset(shares, 0, SURVEY_BINS * sizeof(*shares));
-	for (uint32_t i = 0; i < peers; i += step) {
-		const struct kphi_window *w;
-		struct kphi_estimate e;
-		struct kphi_peer peer;
-
-		if (!replay_heard(s->replay, i) || !s->peers[i].intervals)
-			continue;
-		w = &replay_record(s->replay, i)->window;
-		peer = *replay_settings(s->replay, i);
-		peer.model = model;
-		replay_tune(&peer, &(struct replay_tuning){.pause = true}, w);
-		if (!estimate_from_window(&e, w, &peer, replay_ring(s->replay, i)))
-			continue;
-		expect_peer(&e, w->interval_ns, (double)s->peers[i].intervals, shares);
-		weights += (double)s->peers[i].intervals;
-	}
-	for (uint32_t i = 0; i < SURVEY_BINS && weights > 0; i++)
-		shares[i] /= weights;
+	memset(later_of, 0, (SURVEY_BINS + 1) * sizeof(*later_of));
+	for (uint32_t i = first; i < end; i += step)
+		if (replay_heard(s->replay, i) && s->peers[i].intervals && expect_peer(s, i, model, later_of))
+			weights += (double)s->peers[i].intervals;
+	for (uint32_t i = 0; i <= SURVEY_BINS && weights > 0; i++)
+		later_of[i] /= weights;
 	return weights > 0;
 }

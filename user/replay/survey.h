@@ -13,6 +13,9 @@
 #define SURVEY_OCTAVES       32
 #define SURVEY_BINS          (32 * SURVEY_OCTAVES)
 
+#define SURVEY_EACH_MAX 1024 /* so many peers, the first, have bins of their own */
+#define SURVEY_ALL      UINT32_MAX /* in place of one peer */
+
 /* The time line: slots of equal length, two of which become one whenever they are all used. */
 #define SURVEY_SLOTS 512
 
@@ -23,6 +26,7 @@ struct survey_slot {
 
 struct survey_peer {
 	uint64_t intervals, sum_ns, largest_ns;
+	uint64_t *bins; /* NULL: it has shown no interval, or is none of the first */
 };
 
 struct survey {
@@ -54,10 +58,14 @@ void survey_end(struct survey *s);
 /* The lower edge of a bin, in intervals; that of SURVEY_BINS is the upper edge of the last. */
 double survey_edge(uint32_t bin);
 
+/* The bins of one peer, or of all together; NULL if that peer has none. */
+const uint64_t *survey_bins(const struct survey *s, uint32_t peer);
+
 /*
- * What a model without its pause expects: the share of intervals in each bin, by the windows that all peers
- * have at the end, each weighing as many intervals as it has shown. False if no peer can be judged.
+ * What a model without its pause expects of a peer, by the window that it has at the end, or of all, each
+ * weighing as many intervals as it has shown: the chance that an interval is longer than each edge of a bin.
+ * False if nobody can be judged.
  */
-bool survey_expect(const struct survey *s, uint8_t model, double shares[SURVEY_BINS]);
+bool survey_expect(const struct survey *s, uint32_t peer, uint8_t model, double later[SURVEY_BINS + 1]);
 
 #endif

@@ -20,13 +20,15 @@ struct piece {
 	uint32_t from, n;
 };
 
-/* One thread's. */
-struct share {
+/* One thread's: some curves, and some of the shares of peers. */
+struct worker {
 	const struct sweep *sweep;
 	bool leads; /* shows the progress */
 	uint32_t weight, pieces_count;
 	struct piece pieces[REPLAY_GROUPS_MAX];
 	struct replay_plan plan;
+	uint32_t share, step, shares; /* the first one, how far it is to the next, and how many there are */
+	struct replay_pool pool;
 	int err;
 	pthread_t thread;
 };
@@ -46,79 +48,78 @@ static int plan_piece(struct replay_plan *plan, const struct piece *p)
 	return replay_plan_tuned(plan, c->model, &c->tuning, thresholds, p->n);
 }
 
-static int plan_all(struct share *s)
+static int plan_all(struct worker *w)
 {
 	int err = 0;
 
-	s->plan.window = s->sweep->window;
-	s->plan.crashes = s->sweep->crashes;
-	s->plan.seed = s->sweep->seed;
-	for (uint32_t i = 0; i < s->pieces_count && !err; i++)
-		err = plan_piece(&s->plan, &s->pieces[i]);
+	w->plan.window = w->sweep->window;
+	w->plan.crashes = w->sweep->crashes;
+	w->plan.crash_every = w->sweep->crash_every;
+	w->plan.seed = w->sweep->seed;
+	for (uint32_t i = 0; i < w->pieces_count && !err; i++)
+		err = plan_piece(&w->plan, &w->pieces[i]);
 	return err;
 }
 
-/* The contenders were planned in the same order. */
-static int read_all(const struct share *s, const struct replay *r)
+static int replay_all(struct worker *w, struct replay *r, uint32_t pass, uint32_t passes)
 {
-	uint32_t contender = 0;
-	int err = 0;
-
-	for (uint32_t i = 0; i < s->pieces_count; i++) {
-		const struct piece *p = &s->pieces[i];
-
-		for (uint32_t k = 0; k < p->n && !err; k++)
-			err = replay_qos_all(r, contender++, &p->curve->point[p->from + k].qos);
-	}
-	return err;
-}
-
-static int replay_all(struct share *s, struct replay *r)
-{
-	const struct sweep *sweep = s->sweep;
+	const struct sweep *sweep = w->sweep;
 	struct replay_source source;
-	int got = sweep->open(sweep->context, &source);
+	int got = sweep->open(sweep->context, &source, pass, passes);
 
 	if (got)
 		return got;
 	while ((got = replay_run(r, &source, CHUNK)) > 0)
-		if (s->leads && sweep->progress)
+		if (w->leads && sweep->progress)
 			sweep->progress(sweep->context, &source);
 	sweep->close(sweep->context, &source, got);
 	return got;
 }
 
-static void *work(void *share)
+static uint64_t intervals_of(void *context, uint32_t peer)
 {
-	struct share *s = share;
-	struct replay *r = replay_new(&s->plan);
+	const struct survey *s = context;
 
-	s->err = r ? plan_all(s) : -ENOMEM;
-	if (!s->err)
-		s->err = replay_all(s, r);
-	if (!s->err)
-		s->err = read_all(s, r);
+	return peer < s->peers_room ? s->peers[peer].intervals : 0;
+}
+
+static int replay_share(struct worker *w, uint32_t share, uint32_t pass, uint32_t passes)
+{
+	struct replay_share s = {share, w->shares, &w->pool, intervals_of, (void *)w->sweep->survey};
+	struct replay *r = replay_new_share(&w->plan, &s);
+	int err = r ? replay_all(w, r, pass, passes) : -ENOMEM;
+
 	replay_free(r);
+	return err;
+}
+
+static void *work(void *worker)
+{
+	struct worker *w = worker;
+	uint32_t passes = w->shares / w->step;
+
+	for (uint32_t i = 0; i < passes && !w->err; i++)
+		w->err = replay_share(w, w->share + i * w->step, i + 1, passes);
 	return NULL;
 }
 
 /* To whom has least to do so far. */
-static int deal(struct share *shares, uint32_t n, const struct piece *piece, uint32_t weight)
+static int deal(struct worker *workers, uint32_t n, const struct piece *piece, uint32_t weight)
 {
-	struct share *s = shares;
+	struct worker *w = workers;
 
 	for (uint32_t i = 1; i < n; i++)
-		if (shares[i].weight < s->weight)
-			s = &shares[i];
-	if (s->pieces_count == REPLAY_GROUPS_MAX)
+		if (workers[i].weight < w->weight)
+			w = &workers[i];
+	if (w->pieces_count == REPLAY_GROUPS_MAX)
 		return -ENOSPC;
-	s->pieces[s->pieces_count++] = *piece;
-	s->weight += weight;
+	w->pieces[w->pieces_count++] = *piece;
+	w->weight += weight;
 	return 0;
 }
 
 /* The dear ones first, so that the others even it out. */
-static int deal_all(const struct sweep *sweep, struct share *shares, struct sweep_curve *curves, uint32_t n)
+static int deal_all(struct worker *workers, uint32_t workers_count, struct sweep_curve *curves, uint32_t n)
 {
 	int err = 0;
 
@@ -126,53 +127,150 @@ static int deal_all(const struct sweep *sweep, struct share *shares, struct swee
 		for (uint32_t k = 0; curves[i].detector && k < curves[i].n && !err; k++) {
 			bool each = curves[i].detector->learns_by_verdict;
 
-			err = deal(shares, sweep->threads,
+			err = deal(workers, workers_count,
 				   &(struct piece){&curves[i], k, each ? 1 : curves[i].n}, WEIGHT_YARDSTICK);
 			if (!each)
 				break;
 		}
 	for (uint32_t i = 0; i < n && !err; i++)
 		if (!curves[i].detector)
-			err = deal(shares, sweep->threads, &(struct piece){&curves[i], 0, curves[i].n},
+			err = deal(workers, workers_count, &(struct piece){&curves[i], 0, curves[i].n},
 				   WEIGHT_MODEL);
 	return err;
 }
 
-/* Who got nothing is not started. */
-static int run_shares(struct share *shares, uint32_t n)
+/* --- who does what */
+
+/* Each has all the curves, and every so manieth share of the peers. */
+static int deal_peers(const struct sweep *s, struct worker *workers, struct sweep_curve *curves, uint32_t n)
 {
-	uint32_t started = 1;
+	uint64_t peers = s->survey->heard, size, shares;
 	int err = 0;
 
-	while (started < n && shares[started].pieces_count && !err) {
-		err = -pthread_create(&shares[started].thread, NULL, work, &shares[started]);
-		started += !err;
-	}
-	if (!err)
-		work(&shares[0]);
-	for (uint32_t i = 0; i < started; i++) {
-		if (i)
-			pthread_join(shares[i].thread, NULL);
+	for (uint32_t i = 0; i < s->threads && !err; i++) {
+		err = deal_all(&workers[i], 1, curves, n);
 		if (!err)
-			err = shares[i].err;
+			err = plan_all(&workers[i]);
+	}
+	if (err)
+		return err;
+	size = replay_peer_size(&workers->plan);
+	shares = 1 + size * peers / (s->state_max ? s->state_max : SWEEP_STATE_MAX);
+	shares = shares < peers / s->threads ? shares : peers / s->threads;
+	for (uint32_t i = 0; i < s->threads; i++) {
+		workers[i].share = i;
+		workers[i].step = s->threads;
+		workers[i].shares = (uint32_t)shares * s->threads;
+	}
+	return 0;
+}
+
+/* Each has all the peers, and some of the curves. */
+static int deal_curves(const struct sweep *s, struct worker *workers, struct sweep_curve *curves, uint32_t n)
+{
+	int err = deal_all(workers, s->threads, curves, n);
+
+	for (uint32_t i = 0; i < s->threads && !err; i++) {
+		workers[i].step = workers[i].shares = 1;
+		err = plan_all(&workers[i]);
 	}
 	return err;
 }
 
+/* Who got nothing is not started. */
+static int run_workers(struct worker *workers, uint32_t n)
+{
+	uint32_t started = 1;
+	int err = 0;
+
+	while (started < n && workers[started].pieces_count && !err) {
+		err = -pthread_create(&workers[started].thread, NULL, work, &workers[started]);
+		started += !err;
+	}
+	if (!err)
+		work(&workers[0]);
+	for (uint32_t i = 0; i < started; i++) {
+		if (i)
+			pthread_join(workers[i].thread, NULL);
+		if (!err)
+			err = workers[i].err;
+	}
+	return err;
+}
+
+/* --- what was found */
+
+/* The contenders of a worker were planned in the order of its pieces. */
+static int read_piece(const struct replay_pool *pools, uint32_t n, const struct piece *p, uint32_t contender)
+{
+	int err = 0;
+
+	for (uint32_t k = 0; k < p->n && !err; k++)
+		err = replay_qos_pools(pools, n, contender + k, &p->curve->point[p->from + k].qos);
+	return err;
+}
+
+static int read_all(const struct worker *w, const struct replay_pool *pools, uint32_t n)
+{
+	uint32_t contender = 0;
+	int err = 0;
+
+	for (uint32_t i = 0; i < w->pieces_count && !err; i++) {
+		err = read_piece(pools, n, &w->pieces[i], contender);
+		contender += w->pieces[i].n;
+	}
+	return err;
+}
+
+/* Peers that were dealt out are pooled; where the curves were, each has its own. */
+static int read_workers(const struct worker *workers, uint32_t n, bool by_peers)
+{
+	struct replay_pool pools[SWEEP_THREADS_MAX];
+	int err = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		pools[i] = workers[i].pool;
+	if (by_peers)
+		return read_all(workers, pools, n);
+	for (uint32_t i = 0; i < n && !err; i++)
+		err = read_all(&workers[i], &pools[i], 1);
+	return err;
+}
+
+void sweep_afford(struct sweep *s, const struct sweep_curve *curves, uint32_t n, uint32_t crashes)
+{
+	uint64_t each = 0, all;
+
+	for (uint32_t i = 0; i < n; i++)
+		each += curves[i].n * sizeof(uint64_t);
+	all = SWEEP_DETECTIONS_MAX / (each ? each : 1);
+	s->crash_every = 1 + (uint32_t)(s->survey->heard / (all + 1));
+	s->crashes = (uint32_t)(all * s->crash_every / (s->survey->heard + 1ULL));
+	if (s->crashes > crashes)
+		s->crashes = crashes;
+	if (!s->crashes)
+		s->crashes = 1;
+}
+
 int sweep_run(const struct sweep *s, struct sweep_curve *curves, uint32_t n)
 {
-	struct share *shares = calloc(s->threads, sizeof(*shares));
+	struct worker *workers = calloc(s->threads, sizeof(*workers));
+	bool by_peers = s->survey->heard >= 2 * s->threads;
 	int err;
 
-	if (!shares)
+	if (!workers)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < s->threads; i++) {
-		shares[i].sweep = s;
-		shares[i].leads = !i;
+		workers[i].sweep = s;
+		workers[i].leads = !i;
 	}
-	err = deal_all(s, shares, curves, n);
+	err = by_peers ? deal_peers(s, workers, curves, n) : deal_curves(s, workers, curves, n);
 	if (!err)
-		err = run_shares(shares, s->threads);
-	free(shares);
+		err = run_workers(workers, s->threads);
+	if (!err)
+		err = read_workers(workers, s->threads, by_peers);
+	for (uint32_t i = 0; i < s->threads; i++)
+		replay_pool_free(&workers[i].pool);
+	free(workers);
 	return err;
 }

@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What each model, under several settings, and each yardstick would have done at each of many parameters: a
- * curve each, from many false suspicions and a quick detection to few and a slow one. The curves are dealt
- * out to threads, so that all cores work; each thread replays the stream once for its share.
+ * curve each, from many false suspicions and a quick detection to few and a slow one.
+ *
+ * Peers know nothing of each other, so they are dealt out: each thread replays the stream for some of them,
+ * and then again for others, as often as it takes to keep what all threads hold at a time within
+ * SWEEP_STATE_MAX. To read a stream again costs little beside judging it. If there are fewer peers than that
+ * would take to keep all threads busy, the curves are dealt out instead.
  */
 #ifndef KPHI_REPLAY_SWEEP_H
 #define KPHI_REPLAY_SWEEP_H
 
-#include "replay/replay.h"
+#include "replay/survey.h"
 
 #define SWEEP_POINTS_MAX  96
 #define SWEEP_CURVES_MAX  192
 #define SWEEP_THREADS_MAX 64
+
+/* Bytes: what the peers that are judged at a time may take, and the detection times of all crashes. */
+#define SWEEP_STATE_MAX      (24ULL << 20)
+#define SWEEP_DETECTIONS_MAX (96ULL << 20)
 
 struct sweep_point {
 	q32_t threshold; /* of a model */
@@ -44,16 +52,21 @@ uint32_t sweep_parameters(struct sweep_curve *c, uint64_t shortest_ns, uint64_t 
 uint32_t sweep_model(struct sweep_curve *curves, uint32_t room, int model, bool default_settings);
 
 struct sweep {
-	uint32_t window, crashes;
+	const struct survey *survey; /* of the same stream */
+	uint32_t window, crashes, crash_every; /* as in a plan */
 	uint64_t seed;
 	uint32_t threads; /* at most SWEEP_THREADS_MAX */
-	/* A stream of its own for each thread, from the beginning; 0 or -errno. */
-	int (*open)(void *context, struct replay_source *source);
+	uint64_t state_max; /* bytes; 0: SWEEP_STATE_MAX. One peer a thread it is at least */
+	/* A stream of its own for each thread, from the beginning; 0 or -errno. The first pass is 1. */
+	int (*open)(void *context, struct replay_source *source, uint32_t pass, uint32_t passes);
 	/* Ends it, with the sentence about what went wrong if `err`. */
 	void (*close)(void *context, struct replay_source *source, int err);
 	void (*progress)(void *context, const struct replay_source *source); /* one thread's; may be NULL */
 	void *context;
 };
+
+/* How many crashes a peer can have, and into each how manieth peer they go, so that all find room. */
+void sweep_afford(struct sweep *s, const struct sweep_curve *curves, uint32_t n, uint32_t crashes);
 
 /*
  * Fills the points' qos; all the rest is there. 0, or the first error of any thread: close() was told of it.

@@ -18,10 +18,9 @@
 
 #include <stdint.h>
 
-/* What one detector, with one parameter, has made of one peer. */
+/* What one detector, with one parameter, has made of one peer, or of many. */
 struct tally {
 	uint64_t deadline_ns; /* the silence it grants after the last arrival; UINT64_MAX: any */
-	uint64_t mistake_ns; /* of the mistake that may still go on; 0: there is none */
 	uint64_t mistakes;
 	uint64_t mistaken_ns; /* all mistakes together */
 	uint64_t longest_ns;
@@ -30,22 +29,23 @@ struct tally {
 /*
  * An interval has ended: a beat came after this silence. Later than the deadline, it ends a mistake - unless
  * the detector grants the next silence no time at all: then the peer stays suspected, and it is one mistake.
+ * *mistake_ns is how long the one that may still go on has lasted; 0: there is none.
  */
-static inline void tally_interval(struct tally *t, uint64_t silence_ns)
+static inline void tally_interval(struct tally *t, uint64_t *mistake_ns, uint64_t silence_ns)
 {
 	if (silence_ns <= t->deadline_ns) {
 		if (t->deadline_ns)
-			t->mistake_ns = 0;
+			*mistake_ns = 0;
 		return;
 	}
-	if (t->deadline_ns || !t->mistake_ns) {
+	if (t->deadline_ns || !*mistake_ns) {
 		t->mistakes++;
-		t->mistake_ns = 0;
+		*mistake_ns = 0;
 	}
-	t->mistake_ns += silence_ns - t->deadline_ns;
+	*mistake_ns += silence_ns - t->deadline_ns;
 	t->mistaken_ns += silence_ns - t->deadline_ns;
-	if (t->mistake_ns > t->longest_ns)
-		t->longest_ns = t->mistake_ns;
+	if (*mistake_ns > t->longest_ns)
+		t->longest_ns = *mistake_ns;
 }
 
 /* What is known of a detector, over one peer or many. */

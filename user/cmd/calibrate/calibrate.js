@@ -136,7 +136,7 @@ function drawShape(to, series, x, y) {
 /* --- a figure: axes, series, a legend that switches them, and a line that says what is pointed at */
 
 function chart(id, f) {
-	const root = byId(id), box = add(root, 'div');
+	const root = byId(id), box = (root.replaceChildren(), add(root, 'div'));
 	const said = add(root, 'p', {class: 'said', id: id + '-said', 'aria-live': 'polite'}, f.hint);
 	const shown = f.series.filter((s) => s.points.length);
 	let geometry = null, at = null, width = 0;
@@ -196,15 +196,30 @@ function chart(id, f) {
 		add(g, 'path', {class: 'series', d: path(s), stroke: s.colour, 'stroke-width': s.width, 'stroke-dasharray': s.dash});
 		if (s.shape === undefined)
 			return;
-		let last = -Infinity;
+		let last = [-Infinity, 0];
 
 		for (const p of s.points) {
 			const [x, y] = place(s, p);
 
-			if (Math.abs(x - last) < (s.apart || 22) && p !== s.points[s.points.length - 1])
+			if (Math.hypot(x - last[0], s.steep ? y - last[1] : 0) < (s.apart || 22) && p !== s.points[s.points.length - 1])
 				continue;
 			drawShape(g, s, x, y);
-			last = x;
+			last = [x, y];
+		}
+	}
+
+	/* A second scale, whose steps are not equal: from the top, as many as there is room for. */
+	function drawRight(svg, w, m) {
+		let last = -Infinity;
+
+		for (const tick of [...(f.right || [])].reverse()) {
+			const y = geometry.y(tick.y);
+
+			if (y - last < 14 || y < m.top)
+				continue;
+			add(svg, 'path', {class: 'grid', d: `M${m.left},${y.toFixed(1)}H${w - m.right + 5}`, 'stroke-dasharray': '1 3'});
+			add(svg, 'text', {x: w - m.right + 8, y: y + 4, 'data-tick': tick.text}, tick.text);
+			last = y;
 		}
 	}
 
@@ -226,7 +241,7 @@ function chart(id, f) {
 	function draw() {
 		width = box.clientWidth;
 		const w = Math.max(box.clientWidth, 280), h = Math.round(Math.min(f.tall || 440, Math.max(f.low || 300, w * 0.52)));
-		const m = {left: f.left || 52, right: 12, top: 24, bottom: 40, band: f.none ? 26 : 0};
+		const m = {left: f.left || 52, right: f.right ? 76 : 12, top: 24, bottom: 40, band: f.none ? 26 : 0};
 		const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
 
 		geometry = {x: scale(f.x, m.left, w - m.right), y: scale(f.y, h - m.bottom - m.band, m.top), none: h - m.bottom - m.band / 2};
@@ -240,6 +255,7 @@ function chart(id, f) {
 
 			add(svg, 'path', {class: 'limit', d, 'clip-path': `url(#${id}-clip)`});
 		}
+		drawRight(svg, w, m);
 		for (const note of f.notes || [])
 			add(svg, 'text', {x: m.left + 6, y: geometry.y(note.y) - 5}, note.text);
 		shown.filter((s) => !s.hidden).forEach((s) => drawSeries(svg, s));
@@ -330,7 +346,7 @@ function chart(id, f) {
 		legend();
 	draw();
 	new ResizeObserver(() => requestAnimationFrame(() => {
-		if (box.clientWidth !== width)
+		if (box.isConnected && box.clientWidth !== width)
 			draw();
 	})).observe(box);
 	table(root, f.title, f.heads, shown.flatMap((s) => s.points.map((p) => [s.name, ...p.cells])));
@@ -406,38 +422,148 @@ function tradeoff() {
 	});
 }
 
-/* --- intervals */
+/* --- intervals: of all peers or of one */
 
-function histogram() {
-	const STEP = Math.log(2) / 32, join = Math.ceil(data.bins.length / 220), total = data.bins.reduce((sum, b) => sum + b.n, 0);
-	const expected = Object.entries(data.expected), bins = [];
+/* The lower edge of a bin, in multiples of the peer's interval: 32 an octave, the first at 2^-10. */
+const edge = (bin) => 2 ** (Math.floor(bin / 32) - 10) * (1 + (bin % 32) / 32);
 
-	for (let i = 0; i < data.bins.length; i += join) {
-		const part = data.bins.slice(i, i + join), from = Number(part[0].from) || Number(part[0].to) / 1.03, to = Number(part[part.length - 1].to);
+/* A model's chance of an interval longer than an edge. */
+const later = (model, bin) => (bin < model.first ? 1 : 10 ** -(model.phi[bin - model.first] ?? 99));
+
+/* What a stall has dammed up arrives at once: such intervals are many decades down, and of no interest here. */
+const SHORTEST = 0.1;
+const times = (x) => digits(x) + ' ×';
+const modelDash = (name) => [null, '7 3', '2 3', '9 3 2 3', '4 4'][models.findIndex((r) => r.name === name)];
+const whose = (h) => (h.peer === null ? '' : ` of ${h.peer}`);
+
+function histogram(h) {
+	const STEP = Math.log(2) / 32, join = Math.ceil(h.n.length / 220), total = h.n.reduce((sum, n) => sum + n, 0);
+	const bins = [];
+
+	for (let i = 0; i < h.n.length; i += join) {
+		const first = h.first + i, end = Math.min(h.first + i + join, h.first + h.n.length), from = edge(first), to = edge(end);
 
 		/* Bins are equally wide within an octave and not in all: as if each were one 32nd of an octave. */
-		bins.push({from, to, as: STEP / Math.log(to / from), n: part.reduce((sum, b) => sum + b.n, 0), of: (shares) => shares.slice(i, i + join).reduce((sum, s) => sum + Number(s), 0)});
+		bins.push({from, to, as: STEP / Math.log(to / from), n: h.n.slice(i, i + join).reduce((sum, n) => sum + n, 0),
+			of: (model) => later(model, first) - later(model, end)});
 	}
-	/* What a stall has dammed up arrives at once: such intervals are many decades down, and of no interest here. */
-	const SHORTEST = 0.1, short = bins.filter((b) => b.to <= SHORTEST).reduce((sum, b) => sum + b.n, 0);
-	const times = (x) => digits(x) + ' ×', least = 0.4 / total;
-	const shown = bins.filter((b) => b.to > SHORTEST);
+	const short = bins.filter((b) => b.to <= SHORTEST).reduce((sum, b) => sum + b.n, 0);
+	const least = 0.4 / total, shown = bins.filter((b) => b.to > SHORTEST);
 	const range = (b) => `${digits(b.from)} to ${digits(b.to)} intervals`;
 	const series = [{name: 'recorded', bars: true, points: shown.map((b) => ({x: b.from, to: b.to, y: (b.n / total) * b.as,
 		text: `${range(b)}: ${number(b.n)} of ${number(total)}`, cells: [range(b), number(b.n), number(b.n / total)]}))}];
 
-	for (const [name, shares] of expected)
-		series.push({name, colour: colour(name), width: 2.2, dash: [null, '7 3', '2 3', '9 3 2 3', '4 4'][models.findIndex((r) => r.name === name)],
-			points: shown.map((b) => ({x: Math.sqrt(b.from * b.to), y: Math.max(b.of(shares) * b.as, least / 100),
-				text: `${range(b)}: expects ${number(b.of(shares) * total)} of ${number(total)}`, cells: [range(b), number(b.of(shares) * total), number(b.of(shares))]}))});
+	for (const [name, model] of Object.entries(h.models))
+		series.push({name, colour: colour(name), width: 2.2, dash: modelDash(name),
+			points: shown.map((b) => ({x: Math.sqrt(b.from * b.to), y: Math.max(b.of(model) * b.as, least / 100),
+				text: `${range(b)}: expects ${number(b.of(model) * total)} of ${number(total)}`, cells: [range(b), number(b.of(model) * total), number(b.of(model))]}))});
 	chart('histogram', {
-		title: 'Intervals between beats, recorded and expected', series, tall: 420,
+		title: 'Intervals between beats, recorded and expected' + whose(h), series, tall: 420,
 		hint: 'Point at the figure, or use the arrow keys, to read how many intervals were so long.' +
 			(short ? ` ${number(short)} shorter than a tenth are not shown.` : ''),
 		x: {log: true, min: Math.min(shown[0].from, 0.8), max: Math.max(shown[shown.length - 1].to, 2), label: 'interval, in multiples of the peer’s own', format: times, room: 48},
 		y: {log: true, min: least, max: 1, label: 'share of all intervals, in steps of 2 %', format: power},
 		heads: ['series', 'interval', 'intervals', 'share'],
 	});
+}
+
+/* --- the tail: quantiles */
+
+/* How long the longest one in 1 / p is by a model: between two edges, phi is as good as straight. */
+function quantile(model, p) {
+	const phi = -Math.log10(p), i = model.phi.findIndex((x) => x >= phi);
+
+	if (i <= 0)
+		return edge(model.first + (i ? model.phi.length - 1 : 0));
+	const low = edge(model.first + i - 1), high = edge(model.first + i), a = model.phi[i - 1], b = model.phi[i];
+
+	return low + (high - low) * (phi - a) / (b - a);
+}
+
+/* A mark for each bin from the median on that has intervals: its middle, and how many are longer, those of its own by half on a
+   scale of decades. Of the very longest one nobody knows how rare it is; as likely as not, rarer than 0.7 in all. */
+function recordedQuantiles(h) {
+	const total = h.n.reduce((sum, n) => sum + n, 0), found = [];
+	let longer = total;
+
+	h.n.forEach((n, i) => {
+		const from = edge(h.first + i), to = edge(h.first + i + 1);
+
+		if (n && to > SHORTEST)
+			found.push({t: Math.sqrt(from * to), p: Math.sqrt(longer * Math.max(longer - n, 0.5)) / total});
+		longer -= n;
+	});
+	const tail = found.findIndex((q) => q.p <= 0.5);
+
+	return found.slice(Math.max(tail - 1, 0)); /* nobody is suspected for beating early */
+}
+
+/* Where the recorded quantiles reach a decade: one in 10, one in 100 ... */
+function decades(recorded) {
+	const found = [];
+
+	recorded.forEach((b, i) => {
+		const a = recorded[i - 1];
+
+		for (let e = 1; a && e < 20; e++) {
+			const p = 10 ** -e, share = Math.log(a.p / p) / Math.log(a.p / b.p);
+
+			if (a.p > p && b.p <= p)
+				found.push({y: a.t * (b.t / a.t) ** share, text: e < 4 ? `1 in ${10 ** e}` : `1 in 10${superscript(e)}`});
+		}
+	});
+	return found;
+}
+
+function quantiles(h) {
+	const recorded = recordedQuantiles(h), ts = recorded.map((q) => q.t), total = h.n.reduce((sum, n) => sum + n, 0);
+	const shortest = Math.min(...ts), longest = Math.max(1.5 * shortest, ...ts), log = longest / shortest > 30;
+	const rarity = (p) => `one in ${number(1 / p)}`;
+	const series = Object.entries(h.models).map(([name, model]) => ({
+		name, colour: colour(name), width: 1.2, dash: modelDash(name), shape: models.findIndex((r) => r.name === name) % shapes.length, apart: 11, steep: true,
+		points: recorded.map((q) => {
+			const x = quantile(model, q.p);
+
+			return {x, y: q.t, text: `${rarity(q.p)} is longer than ${times(q.t)} its interval; the model expects ${times(x)}`,
+				cells: [rarity(q.p), times(q.t), times(x), times(q.t / x)]};
+		}),
+	}));
+	const expected = series.flatMap((s) => s.points.map((p) => p.x));
+	const min = log ? shortest / 1.2 : Math.max(0, shortest - 0.05 * (longest - shortest));
+	const span = (to) => (log ? to * 1.3 : to + 0.06 * (to - min));
+	const farthest = Math.min(Math.max(longest, ...expected), log ? longest * 4 : min + 2 * (longest - min));
+
+	chart('quantiles', {
+		title: 'Quantiles of the intervals against those of each model' + whose(h), series, tall: 480, low: 320, left: 62,
+		hint: `${number(total)} intervals. Point at a mark, or use the arrow keys, to read how rare it is and what the model expects. What a model expects far beyond the figure is in the table.`,
+		x: {log, min, max: span(farthest), label: 'expected by the model', format: times, room: 56},
+		y: {log, min, max: span(longest), label: 'recorded, in multiples of the peer’s own interval', format: times},
+		lines: [[{x: min, y: min}, {x: 2 * farthest, y: 2 * farthest}]], right: decades(recorded),
+		heads: ['model', 'so rare', 'recorded', 'expected', 'recorded / expected'],
+	});
+}
+
+/* Both figures show the same peer; which, is chosen at either. */
+function intervals() {
+	const picks = [...document.querySelectorAll('.pick')];
+
+	function show(i) {
+		for (const pick of picks)
+			pick.querySelector('select').value = String(i);
+		histogram(data.histograms[i]);
+		quantiles(data.histograms[i]);
+	}
+
+	for (const pick of picks) {
+		const select = pick.querySelector('select'), alone = data.histograms.length - 1;
+
+		data.histograms.forEach((h, i) => add(select, 'option', {value: i}, h.peer === null ? `all ${data.heard} together` : h.peer));
+		if (alone < data.heard)
+			add(select, 'option', {disabled: ''}, `the ${alone} with the longest silences are listed`);
+		select.addEventListener('change', () => show(Number(select.value)));
+		pick.hidden = alone < 2;
+	}
+	show(0);
 }
 
 /* --- reliability */
@@ -510,7 +636,7 @@ function niceTime(span) {
 function facts() {
 	const list = byId('facts'), about = [['peers', number(data.heard)], ['arrivals', number(data.arrivals)], ['span', time(data.span)],
 		['peer-days', number(peerDays)], ['lost by the recorder', number(data.lost)], ['stalls', number(data.stalls)],
-		['crashes injected a peer', number(data.crashes)]];
+		['crashes injected', number(data.crashes)]];
 
 	for (const [name, value] of about) {
 		const div = add(list, 'div');
@@ -552,7 +678,7 @@ function peers() {
 facts();
 choices();
 tradeoff();
-histogram();
+intervals();
 reliability();
 stalls();
 peers();
