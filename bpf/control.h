@@ -249,11 +249,12 @@ static __always_inline int control_keys(const struct kphi_control *q)
 /* watch, unwatch, mute, use: what is configured of a peer that goes on. */
 static __always_inline int control_configure(const struct kphi_control *q, struct place *p)
 {
-	struct telling telling = control_tells(q, q->generation, KPHI_ARRIVAL_OTHER);
+	struct telling telling;
 	int gone = 1;
 
 	if (q->op == KPHI_CONTROL_USE && p->peer->id.kind != KPHI_ID_NATIVE) /* what it hears is not signed */
 		return KPHI_CONTROL_BAD;
+	telling = control_tells(q, q->generation, KPHI_ARRIVAL_OTHER);
 	bpf_spin_lock(&p->lock->lock);
 	if (p->record->generation == q->generation && p->record->state != KPHI_FREE) {
 		version_move(p->record);
