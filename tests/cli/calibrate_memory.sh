@@ -35,7 +35,7 @@ between "one of 2.8 million" "$(made 100 28000 four.trace)" 2760000 2800000
 one=$(peak one.trace model normal)
 four=$(peak four.trace model normal)
 between "it fits a small machine" "$one" 20000 163840
-between "and takes no more if it is four times as long (KiB)" "$((four - one))" -4096 4096
+between "and takes no more if it is four times as long (KiB)" "$((four - one))" -65536 4096
 
 between "few peers" "$(made 100 2000 few.trace)" 190000 200000
 between "many" "$(made 2000 100 many.trace)" 190000 200000

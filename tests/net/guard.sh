@@ -84,7 +84,7 @@ dies_in_a_stall() {
 	done
 	is "up, held, suspect" "${said[*]}" "up held suspect"
 	like "held: because of the stall" "$(jq -r .reason "$WORK/held")" \
-		"silent for .*; held for another [0-9.]+ms: this host stalled [0-9.]+m?s; not counted: this host stalled"
+		"silent for .*; held for another [0-9.]+[mu]?s: this host stalled [0-9.]+m?s; not counted: this host stalled"
 	between "held: for less than the stall" "$(jq '.grace_for_ns / 1000000' "$WORK/held")" 0 1000
 	like "suspect: the stall is still not counted" "$(jq -r .reason "$WORK/peer")" "not counted: this host stalled"
 	between "suspect: that much" "$(jq '.stalled_ns / 1000000' "$WORK/peer")" 890 1700
