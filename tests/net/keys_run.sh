@@ -118,6 +118,7 @@ like "the former file is good" "$(reload)" "in force.*status 0"
 
 # --- what was heard stays heard ---------------------------------------------------------------------------------------
 
+ok "enough of it is signed with the key that is left" eventually 20 beats_reach db1 $(($(peer_field db1 beats) + 30))
 stop db1 KILL
 ok "killed: suspected" eventually 20 state_is db1 suspect
 stop capture INT
