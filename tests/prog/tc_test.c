@@ -108,19 +108,19 @@ static void with_ethernet(void **state)
 static void without_ethernet(void **state)
 {
 	const struct bpf_program *tc = world.skeleton->progs.kphi_tc_ip;
-	const struct shape *const shapes[] = {&v4, &v6};
+	const struct shape shapes[] = {v4, v6};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(shapes); i++) {
-		uint32_t slot = add_stripped(shapes[i]);
-		struct shape foreign = *shapes[i], other = *shapes[i];
+		uint32_t slot = add_stripped(&shapes[i]);
+		struct shape foreign = shapes[i], other = shapes[i];
 
-		build_stripped(shapes[i], some, sizeof(some));
+		build_stripped(&shapes[i], some, sizeof(some));
 		expect_by(tc, 0, KPHI_COUNT_beat, "a rule's");
 		assert_int_equal(beats_of(slot), 1);
 		packet.length--;
 		expect_by(tc, 0, i ? KPHI_COUNT_malformed_ipv6 : KPHI_COUNT_malformed_ipv4, "cut");
-		build_stripped(shapes[i], some, 23);
+		build_stripped(&shapes[i], some, 23);
 		expect_by(tc, 0, KPHI_COUNT_no_rule, "a shorter payload");
 		other.source = 3;
 		build_stripped(&other, some, sizeof(some));

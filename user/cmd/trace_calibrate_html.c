@@ -206,7 +206,7 @@ static uint32_t choose_peers(const struct survey *s, uint32_t chosen[HISTOGRAMS_
 
 static void say_histograms(struct out *o, const struct calibration *c)
 {
-	uint32_t chosen[HISTOGRAMS_MAX], n = choose_peers(&c->survey, chosen);
+	uint32_t chosen[HISTOGRAMS_MAX] = {0}, n = choose_peers(&c->survey, chosen);
 
 	out_open_array(o, "histograms");
 	say_histogram(o, c, SURVEY_ALL);

@@ -125,6 +125,7 @@ static void json_scalar(struct out *o, struct json_object *value)
  */
 static void json_key(struct out *o, const char *key)
 {
+	assert(key);
 	if (key[strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789_")]) {
 		json_scalar(o, json_object_new_string(key));
 		return;

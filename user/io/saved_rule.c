@@ -17,7 +17,8 @@ bool saved_is_plain(const struct kphi_id *id, const struct kphi_rule *rule)
 	static const struct kphi_rule plain;
 
 	return id->kind == KPHI_ID_NATIVE ||
-	       (id->protocol == IPPROTO_UDP && !memcmp(rule, &plain, sizeof(plain)));
+	       (id->protocol == IPPROTO_UDP &&
+		!memcmp((const void *)rule, (const void *)&plain, sizeof(plain)));
 }
 
 static void add_matches(struct json_object *line, const struct kphi_rule *rule)

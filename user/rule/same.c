@@ -33,7 +33,8 @@ bool rule_is_same(const struct kphi_peer *a, const struct kphi_rule *a_rule, con
 	struct kphi_rule x = *a_rule, y = *b_rule;
 
 	x.ifindex = y.ifindex = 0;
-	return !rule_compare_identity(a, a_rule, b, b_rule) && !memcmp(&x, &y, sizeof(x));
+	return !rule_compare_identity(a, a_rule, b, b_rule) &&
+	       !memcmp((const void *)&x, (const void *)&y, sizeof(x));
 }
 
 /* FNV-1a, 32 bits. */

@@ -303,7 +303,8 @@ static int get_peer(struct trace *t)
 	if (number == t->codec.count)
 		return add_peer(t, &peer);
 	if (number > t->codec.count || t->codec.peers[number].heard ||
-	    memcmp(roster_peer(&t->peers, (uint32_t)number), &peer, sizeof(peer)) != 0)
+	    memcmp((const void *)roster_peer(&t->peers, (uint32_t)number), (const void *)&peer,
+		   sizeof(peer)) != 0)
 		return -EBADMSG;
 	codec_restart_peer(&t->codec, (uint32_t)number, peer.settings.interval_ns);
 	return 0;
