@@ -186,16 +186,20 @@ static bool judge(const struct replay *r, struct replay_peer *p, uint64_t silenc
 	return any;
 }
 
-/* The window has taken one more: `before` is the window, and `oldest` the entry, that it takes the place of.
- */
-static void sort_in(struct replay_peer *p, const struct kphi_window *before, uint64_t oldest)
+/* What a window was before it took one more. */
+struct window_before {
+	uint32_t n, next;
+	uint64_t oldest; /* the entry at `next`, which the new one takes the place of if the window is full */
+};
+
+static void sort_in(struct replay_peer *p, const struct window_before *before)
 {
 	const struct kphi_window *w = &p->record.window;
 	uint64_t newest_ns = p->ring[before->next] & KPHI_RING_NS, *s = p->sorted;
 	uint32_t n = before->n, to;
 
 	if (w->n == n) { /* it was full */
-		uint32_t from = (uint32_t)empirical_rank(s, n, oldest & KPHI_RING_NS) - 1;
+		uint32_t from = (uint32_t)empirical_rank(s, n, before->oldest & KPHI_RING_NS) - 1;
 
 		memmove(&s[from], &s[from + 1], (n - from - 1) * sizeof(*s));
 		n--;
@@ -222,8 +226,8 @@ static void sort_anew(struct replay_peer *p)
 }
 
 /* Whatever has become of the window, what is sorted is what is in it. */
-static void keep_sorted(struct replay_peer *p, uint32_t size, const struct kphi_window *before,
-			uint64_t oldest, uint32_t notes)
+static void keep_sorted(struct replay_peer *p, uint32_t size, const struct window_before *before,
+			uint32_t notes)
 {
 	const struct kphi_window *w = &p->record.window;
 	bool again = notes & (NOTES_BREAK | KPHI_NOTE(retuned));
@@ -232,7 +236,7 @@ static void keep_sorted(struct replay_peer *p, uint32_t size, const struct kphi_
 		return;
 	if (!again && before->next < size && w->next == (before->next + 1) % size &&
 	    (w->n == before->n + 1 || (w->n == before->n && w->n == size))) {
-		sort_in(p, before, oldest);
+		sort_in(p, before);
 		return;
 	}
 	sort_anew(p);
@@ -283,8 +287,9 @@ static void go_on(const struct replay *r, struct replay_peer *p, const struct de
 /* The deadlines are those of the record before this message: they are asked for before it is taken. */
 static void take(struct replay *r, struct replay_peer *p, struct kphi_beat *b, uint64_t lost)
 {
-	uint64_t highest = p->record.sequence.highest, silence, oldest;
-	const struct kphi_window before = p->record.window;
+	uint64_t highest = p->record.sequence.highest, silence;
+	const struct kphi_window *w = &p->record.window;
+	struct window_before before = {0};
 	struct detector_arrival a;
 	enum kphi_counter outcome;
 	uint32_t notes;
@@ -292,10 +297,11 @@ static void take(struct replay *r, struct replay_peer *p, struct kphi_beat *b, u
 
 	silence = silence_before(r, &p->record, b->now_ns);
 	close = p->open && judge(r, p, silence);
-	oldest = p->ring[before.next];
+	if (p->sorted)
+		before = (struct window_before){w->n, w->next, p->ring[w->next]};
 	outcome = kphi_record_take(&p->record, &p->settings, p->ring, r->plan->window, b, &notes);
 	if (p->sorted)
-		keep_sorted(p, r->plan->window, &before, oldest, notes);
+		keep_sorted(p, r->plan->window, &before, notes);
 	if (outcome != KPHI_COUNT_beat && outcome != KPHI_COUNT_leave && outcome != KPHI_COUNT_down)
 		return;
 	if (notes & KPHI_NOTE(stamp_inverted))
