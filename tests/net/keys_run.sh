@@ -85,7 +85,7 @@ run
 
 # --- rotation ---------------------------------------------------------------------------------------------------------
 
-start capture in_ns a tcpdump -i eth0 -U -s 0 --time-stamp-precision nano -w "$WORK/tape.pcap" udp port 7441
+start capture in_ns a tcpdump -i eth0 --immediate-mode -U -s 0 --time-stamp-precision nano -w "$WORK/tape.pcap" udp port 7441
 eventually 10 test -s "$WORK/tape.pcap"
 cp -p "$WORK/key1" "$WORK/mine"
 beat db1 1 10.0.0.2 interval 50ms key "$WORK/mine"
