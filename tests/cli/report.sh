@@ -199,20 +199,7 @@ is "the histogram shows the same peer" "$(asked measured bell-other) $(asked mea
 
 # colours PNG WIDTH: how many different rows of pixels it has, if it is so wide
 colours() {
-	python3 - "$@" << 'END'
-import struct, sys, zlib
-
-data, width = open(sys.argv[1], 'rb').read(), int(sys.argv[2])
-assert struct.unpack('>I', data[16:20])[0] == width, 'another width'
-at, packed = 8, b''
-while at < len(data):
-    length, kind = struct.unpack('>I4s', data[at:at + 8])
-    packed += data[at + 8:at + 8 + length] if kind == b'IDAT' else b''
-    at += 12 + length
-raw = zlib.decompress(packed)
-stride = len(raw) // struct.unpack('>I', data[20:24])[0]
-print(len({raw[i:i + stride] for i in range(0, len(raw), stride)}))
-END
+	python3 "$ROOT/tests/net/picture.py" "$@"
 }
 
 for width in 1280 390; do

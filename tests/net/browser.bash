@@ -37,17 +37,5 @@ strangers() {
 
 # colours PNG: how many different rows of pixels it has
 colours() {
-	python3 - "$1" << 'END'
-import struct, sys, zlib
-
-data = open(sys.argv[1], 'rb').read()
-at, packed = 8, b''
-while at < len(data):
-    length, kind = struct.unpack('>I4s', data[at:at + 8])
-    packed += data[at + 8:at + 8 + length] if kind == b'IDAT' else b''
-    at += 12 + length
-raw = zlib.decompress(packed)
-stride = len(raw) // struct.unpack('>I', data[20:24])[0]
-print(len({raw[i:i + stride] for i in range(0, len(raw), stride)}))
-END
+	python3 "$ROOT/tests/net/picture.py" "$1"
 }

@@ -14,10 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/file.h"
 #include "kernel/clock.h"
 #include "run/bucket.h"
 #include "run/exec.h"
+#include "unit/content.h"
 
 #define SECOND 1000000000ULL
 
@@ -96,14 +96,7 @@ static void wait_for_all(void)
 
 static const char *content(const char *name)
 {
-	static char text[4096];
-	char path[128];
-	ssize_t got;
-
-	snprintf(path, sizeof(path), "%s/%s", directory, name);
-	got = file_read(path, text, sizeof(text) - 1);
-	text[got > 0 ? got : 0] = '\0';
-	return text;
+	return content_of(directory, name);
 }
 
 static void event_is_on_standard_input(void **state)

@@ -14,40 +14,15 @@
 
 #include "core/event.h"
 #include "metrics/families.h"
+#include "unit/memory_store.h"
 
-#define PEERS  8
-#define WINDOW 8
 #define SECOND 1000000000ULL
 #define NOW    (1000 * SECOND)
-
-static struct memory {
-	struct kphi_store header;
-	struct kphi_peer peers[PEERS];
-	struct kphi_rule rules[PEERS];
-	struct kphi_record records[PEERS];
-	uint64_t windows[PEERS][KPHI_RING_SIZE(WINDOW)];
-	struct kphi_counters counters[2];
-	struct kphi_tick ticks[2];
-	struct kphi_verdict verdicts[PEERS];
-} memory;
-
-static const struct store store = {
-	.header = &memory.header,
-	.peers = memory.peers,
-	.rules = memory.rules,
-	.records = memory.records,
-	.windows = memory.windows[0],
-	.counters = memory.counters,
-	.ticks = memory.ticks,
-	.verdicts = memory.verdicts,
-	.daemon = -1,
-};
 
 static int fresh_memory(void **state)
 {
 	(void)state;
-	memset(&memory, 0, sizeof(memory));
-	memory.header = (struct kphi_store){.peers = PEERS, .window = WINDOW, .cpus = 2};
+	memory_begin(2);
 	return 0;
 }
 

@@ -20,9 +20,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "io/file.h"
 #include "kernel/clock.h"
 #include "run/web_child.h"
+#include "unit/content.h"
 
 #define MS     1000000ULL
 #define EVENTS 64
@@ -104,14 +104,7 @@ static void serve(const char *script)
 
 static const char *content(const char *name)
 {
-	static char text[4096];
-	char path[128];
-	ssize_t got;
-
-	snprintf(path, sizeof(path), "%s/%s", directory, name);
-	got = file_read(path, text, sizeof(text) - 1);
-	text[got > 0 ? got : 0] = '\0';
-	return text;
+	return content_of(directory, name);
 }
 
 static size_t lines(const char *name)

@@ -14,36 +14,12 @@
 
 #include "kernel/clock.h"
 #include "show/verdict.h"
+#include "unit/memory_store.h"
 #include "web/look.h"
 #include "web/stream.h"
 
-#define PEERS  8
-#define WINDOW 8
 #define MS     1000000ULL
 #define MINUTE (60000 * MS)
-
-static struct memory {
-	struct kphi_store header;
-	struct kphi_peer peers[PEERS];
-	struct kphi_rule rules[PEERS];
-	struct kphi_record records[PEERS];
-	uint64_t windows[PEERS][KPHI_RING_SIZE(WINDOW)];
-	struct kphi_counters counters[1];
-	struct kphi_tick ticks[1];
-	struct kphi_verdict verdicts[PEERS];
-} memory;
-
-static const struct store store = {
-	.header = &memory.header,
-	.peers = memory.peers,
-	.rules = memory.rules,
-	.records = memory.records,
-	.windows = memory.windows[0],
-	.counters = memory.counters,
-	.ticks = memory.ticks,
-	.verdicts = memory.verdicts,
-	.daemon = -1,
-};
 
 static struct look look;
 static struct history *history;
@@ -51,8 +27,7 @@ static struct history *history;
 static int begin(void **state)
 {
 	(void)state;
-	memset(&memory, 0, sizeof(memory));
-	memory.header = (struct kphi_store){.peers = PEERS, .window = WINDOW, .cpus = 1};
+	memory_begin(1);
 	look_init(&look, clock_monotonic_ns());
 	history = history_new(PEERS);
 	return 0;

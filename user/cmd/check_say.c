@@ -38,7 +38,7 @@ static const char *state_of(const struct check_seen *seen)
 	case DOUBT_HELD:
 		return "held";
 	default:
-		return view_state(&seen->view);
+		return view_state_name(view_state(&seen->view));
 	}
 }
 

@@ -123,7 +123,7 @@ void explain_say(struct out *o, const struct explain *x)
 	out_text(o, "\n");
 	out_string(o, "name", "peer", v->peer.name);
 	out_string(o, "host", *v->peer.host ? "host" : NULL, *v->peer.host ? v->peer.host : NULL);
-	out_string(o, "state", "state", view_state(v));
+	out_string(o, "state", "state", view_state_name(view_state(v)));
 	out_string(o, "reason", NULL, reason);
 	say_silence(o, x);
 	explain_say_models(o, x);

@@ -36,15 +36,6 @@ static const struct option_spec purge_specs[] = {
 	 .help = "the store of another ABI; this binary's if not said"},
 };
 
-static uint32_t count_peers(const struct store *s)
-{
-	uint32_t used = 0;
-
-	for (uint32_t i = 0; i < s->header->peers; i++)
-		used += s->records[i].state != KPHI_FREE;
-	return used;
-}
-
 static int store_show(struct kphi_cli *cli, struct args *args)
 {
 	const struct kphi_store *h;
@@ -63,7 +54,7 @@ static int store_show(struct kphi_cli *cli, struct args *args)
 	out_string(o, "path", "store", s.pin.store);
 	out_string(o, "abi", "ABI", KPHI_ABI);
 	out_u64(o, "peers_max", "room for peers", h->peers);
-	out_u64(o, "peers", "peers", count_peers(&s.store));
+	out_u64(o, "peers", "peers", store_used(&s.store));
 	out_u64(o, "window", "window (intervals per peer)", h->window);
 	out_bytes(o, "memory_bytes", "unswappable kernel memory", store_memory(h));
 	out_bool(o, "require_key", h->flags & KPHI_STORE_KEYED ? "every native peer must have a key" : NULL,

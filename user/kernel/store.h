@@ -69,6 +69,9 @@ bool store_verdict(const struct store *s, uint32_t slot, uint64_t now_ns, struct
 /* What the daemon tells of itself. False: it does not live, and then only what is counted means something. */
 bool store_daemon(const struct store *s, uint64_t now_ns, struct kphi_daemon *daemon);
 
+/* How many slots have a peer. */
+uint32_t store_used(const struct store *s);
+
 /* The sum of one counter over all CPUs. */
 uint64_t store_count(const struct store *s, enum kphi_counter which);
 

@@ -126,6 +126,15 @@ bool store_daemon(const struct store *s, uint64_t now_ns, struct kphi_daemon *da
 	return false;
 }
 
+uint32_t store_used(const struct store *s)
+{
+	uint32_t used = 0;
+
+	for (uint32_t slot = 0; slot < s->header->peers; slot++)
+		used += s->records[slot].state != KPHI_FREE;
+	return used;
+}
+
 uint64_t store_count(const struct store *s, enum kphi_counter which)
 {
 	uint64_t sum = 0;

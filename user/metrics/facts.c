@@ -11,27 +11,10 @@
 /* peer="", host="" and two names, of which every byte may have become three. */
 #define LABELS_MAX (20 + 2 * 3 * KPHI_NAME_SIZE)
 
-const char *const facts_states[FACTS_STATES] = {"waiting", "learning", "up",   "degraded",
-						"suspect", "held",     "left", "down"};
-
-enum { STATE_UP = 2 }; /* in facts_states */
-
-static uint8_t state_of(const struct view *v)
-{
-	const char *name = view_state(v);
-	uint8_t i = 0;
-
-	while (i < FACTS_STATES - 1 && strcmp(facts_states[i], name) != 0)
-		i++;
-	return i;
-}
-
-static void take_verdict(struct fact *fact, struct view *v, const struct store *s,
-			 const struct kphi_daemon *daemon)
+static void take_verdict(struct fact *fact, const struct view *v)
 {
 	const struct kphi_verdict *verdict = &v->verdict;
 
-	view_daemon(v, s, daemon);
 	if (!v->daemon || verdict->state >= FACTS_VERDICTS || verdict->cause >= FACTS_CAUSES)
 		return;
 	fact->verdict = verdict->state;
@@ -45,7 +28,7 @@ static void take(struct fact *fact, const struct view *v)
 	const struct kphi_record *r = &v->record;
 
 	*fact = (struct fact){
-		.state = state_of(v),
+		.state = (uint8_t)view_state(v),
 		.model = v->peer.model,
 		.judged = v->opinion.judged,
 		.heard = r->state != KPHI_WAITING,
@@ -82,7 +65,7 @@ static void add_up(struct facts *f, const struct fact *fact, bool has_daemon)
 
 static bool is_simply_up(const struct fact *fact)
 {
-	return fact->state == STATE_UP && !fact->suspects && !fact->held &&
+	return fact->state == VIEW_UP && !fact->suspects && !fact->held &&
 	       fact->verdict != KPHI_VERDICT_BLIND;
 }
 
@@ -124,16 +107,18 @@ static void read_one(struct facts *f, const struct store *s, uint32_t slot, cons
 	struct fact fact;
 	struct view v;
 
-	if (store_read(s, slot, &v.record, &v.peer)) {
+	switch (view_take(&v, s, daemon, threshold, slot, now_ns)) {
+	case VIEW_NOBODY:
+		return;
+	case VIEW_BUSY:
 		f->peers++;
 		f->omitted[OMITTED_BUSY]++;
 		return;
+	case VIEW_PEER:
+		break;
 	}
-	if (v.record.state == KPHI_FREE)
-		return;
-	view_judge(&v, s, slot, threshold, now_ns);
 	take(&fact, &v);
-	take_verdict(&fact, &v, s, daemon);
+	take_verdict(&fact, &v);
 	add_up(f, &fact, daemon != NULL);
 	if (options->peers == METRICS_NONE || (options->peers == METRICS_SUSPECT && is_simply_up(&fact)))
 		f->omitted[OMITTED_PER_PEER]++;
@@ -141,19 +126,10 @@ static void read_one(struct facts *f, const struct store *s, uint32_t slot, cons
 		keep(f, &fact, &v.peer, room);
 }
 
-static uint32_t count_used(const struct store *s)
-{
-	uint32_t used = 0;
-
-	for (uint32_t slot = 0; slot < s->header->peers; slot++)
-		used += s->records[slot].state != KPHI_FREE;
-	return used;
-}
-
 int facts_read(struct facts *f, const struct store *s, const struct metrics_options *options,
 	       const struct kphi_daemon *daemon, uint64_t now_ns)
 {
-	uint32_t room = options->peers == METRICS_NONE ? 0 : count_used(s);
+	uint32_t room = options->peers == METRICS_NONE ? 0 : store_used(s);
 	struct threshold threshold;
 
 	room = room < options->peers_max ? room : options->peers_max;
@@ -165,8 +141,7 @@ int facts_read(struct facts *f, const struct store *s, const struct metrics_opti
 		return -ENOMEM;
 	threshold_prepare(&threshold, POLICY_SUSPECT);
 	for (uint32_t slot = 0; slot < s->header->peers; slot++)
-		if (s->records[slot].state != KPHI_FREE)
-			read_one(f, s, slot, &threshold, options, room, daemon, now_ns);
+		read_one(f, s, slot, &threshold, options, room, daemon, now_ns);
 	return 0;
 }
 

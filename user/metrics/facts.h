@@ -15,10 +15,7 @@
 #include "kernel/store.h"
 #include "metrics/metrics.h"
 #include "metrics/openmetrics.h"
-
-/* The states that view_state() tells apart. */
-#define FACTS_STATES 8
-extern const char *const facts_states[FACTS_STATES];
+#include "show/view.h"
 
 #define FACTS_VERDICTS 5 /* enum kphi_verdict_state */
 #define FACTS_CAUSES   9 /* enum kphi_verdict_cause */
@@ -33,7 +30,7 @@ enum facts_omission {
 
 struct fact {
 	uint32_t labels, labels_size; /* "peer" and "host", where in facts.labels */
-	uint8_t state; /* of facts_states */
+	uint8_t state; /* enum view_state */
 	uint8_t model;
 	bool judged; /* there is a phi */
 	bool heard; /* there is a silence */
@@ -56,7 +53,7 @@ struct facts {
 	char *labels;
 	uint32_t labels_used;
 	uint32_t peers, muted;
-	uint32_t states[FACTS_STATES];
+	uint32_t states[VIEW_STATES];
 	uint32_t omitted[OMISSIONS];
 	uint32_t verdicts[FACTS_VERDICTS][FACTS_CAUSES];
 	uint32_t suspected[KPHI_CONSUMERS], held[KPHI_CONSUMERS];

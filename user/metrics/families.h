@@ -21,7 +21,4 @@ void families_daemon(struct om *m, const struct kphi_daemon *d, bool alive, cons
 /* Each peer for itself; `d` is NULL when no daemon lives. */
 void families_peer(struct om *m, const struct facts *f, const struct kphi_daemon *d);
 
-/* Of a verdict: enum kphi_verdict_cause in snake_case; "" for none. */
-const char *families_cause(uint8_t cause);
-
 #endif

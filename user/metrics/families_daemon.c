@@ -4,6 +4,7 @@
 
 #include "core/event.h"
 #include "metrics/families.h"
+#include "show/verdict.h"
 
 #define BIT(cause) (1U << CAUSE_##cause)
 
@@ -159,50 +160,29 @@ static void say_consumers(struct om *m, const struct kphi_daemon *d, const struc
 
 /* --- verdicts --- */
 
-const char *families_cause(uint8_t cause)
-{
-	static const char *const names[FACTS_CAUSES] = {
-		[KPHI_BECAUSE_NOTHING] = "",
-		[KPHI_BECAUSE_SILENCE] = "silence",
-		[KPHI_BECAUSE_NEVER_HEARD] = "never_heard",
-		[KPHI_BECAUSE_DECLARED_DOWN] = "declared_down",
-		[KPHI_BECAUSE_STALL] = "stall",
-		[KPHI_BECAUSE_CORRELATED] = "correlated",
-		[KPHI_BECAUSE_CARRIER] = "carrier",
-		[KPHI_BECAUSE_HOOK] = "hook",
-		[KPHI_BECAUSE_MUTE] = "mute",
-	};
-
-	return cause < FACTS_CAUSES ? names[cause] : "";
-}
-
 #define BECAUSE(cause) (1U << KPHI_BECAUSE_##cause)
 
 static void say_verdicts(struct om *m, bool alive, const struct facts *f)
 {
-	static const struct {
-		const char *name;
-		uint32_t causes;
-	} verdicts[FACTS_VERDICTS] = {
-		[KPHI_VERDICT_UNKNOWN] = {"unknown", BECAUSE(NOTHING) | BECAUSE(MUTE)},
-		[KPHI_VERDICT_TRUST] = {"trust", BECAUSE(NOTHING)},
-		[KPHI_VERDICT_SUSPECT] = {"suspect",
-					  BECAUSE(SILENCE) | BECAUSE(NEVER_HEARD) | BECAUSE(DECLARED_DOWN)},
-		[KPHI_VERDICT_HELD] = {"held", BECAUSE(STALL) | BECAUSE(CORRELATED)},
-		[KPHI_VERDICT_BLIND] = {"blind", BECAUSE(CARRIER) | BECAUSE(HOOK)},
+	static const uint32_t causes[FACTS_VERDICTS] = {
+		[KPHI_VERDICT_UNKNOWN] = BECAUSE(NOTHING) | BECAUSE(MUTE),
+		[KPHI_VERDICT_TRUST] = BECAUSE(NOTHING),
+		[KPHI_VERDICT_SUSPECT] = BECAUSE(SILENCE) | BECAUSE(NEVER_HEARD) | BECAUSE(DECLARED_DOWN),
+		[KPHI_VERDICT_HELD] = BECAUSE(STALL) | BECAUSE(CORRELATED),
+		[KPHI_VERDICT_BLIND] = BECAUSE(CARRIER) | BECAUSE(HOOK),
 	};
 
 	om_family(m, "kphi_verdicts", OM_GAUGE, NULL,
 		  "Peers by the daemon's verdict on them, and its cause.");
-	for (int v = 0; alive && v < FACTS_VERDICTS; v++) {
+	for (uint8_t v = 0; alive && v < FACTS_VERDICTS; v++) {
 		for (uint8_t cause = 0; cause < FACTS_CAUSES; cause++) {
 			struct om_labels l = {.size = 0};
 
-			if (!f->verdicts[v][cause] && !(verdicts[v].causes >> cause & 1))
+			if (!f->verdicts[v][cause] && !(causes[v] >> cause & 1))
 				continue;
-			om_label(&l, "verdict", verdicts[v].name);
+			om_label(&l, "verdict", verdict_state_name(v));
 			if (cause != KPHI_BECAUSE_NOTHING)
-				om_label(&l, "cause", families_cause(cause));
+				om_label(&l, "cause", verdict_cause_name(cause));
 			om_u64(m, &l, f->verdicts[v][cause]);
 		}
 	}

@@ -54,10 +54,10 @@ static void say_peers(struct om *m, const struct facts *f)
 {
 	om_family(m, "kphi_peers", OM_GAUGE, NULL,
 		  "Peers by state, each judged at phi 8 without regard to any consumer.");
-	for (int i = 0; i < FACTS_STATES; i++) {
+	for (int i = 0; i < VIEW_STATES; i++) {
 		struct om_labels l = {.size = 0};
 
-		om_label(&l, "state", facts_states[i]);
+		om_label(&l, "state", view_state_name(i));
 		om_u64(m, &l, f->states[i]);
 	}
 	om_single(m, "kphi_peers_muted", OM_GAUGE, f->muted, "Peers that are muted for maintenance.");

@@ -4,6 +4,7 @@
 
 #include "core/models.h"
 #include "metrics/families.h"
+#include "show/verdict.h"
 
 static void say_phi(struct om *m, const struct facts *f)
 {
@@ -31,7 +32,7 @@ static void say_states(struct om *m, const struct facts *f)
 		  "other states have no sample.");
 	for (uint32_t i = 0; i < f->count; i++) {
 		facts_labels(f, i, &l);
-		om_label(&l, "state", facts_states[f->list[i].state]);
+		om_label(&l, "state", view_state_name(f->list[i].state));
 		om_u64(m, &l, 1);
 	}
 }
@@ -126,7 +127,7 @@ static void say_blind(struct om *m, const struct facts *f)
 		if (f->list[i].verdict != KPHI_VERDICT_BLIND)
 			continue;
 		facts_labels(f, i, &l);
-		om_label(&l, "cause", families_cause(f->list[i].cause));
+		om_label(&l, "cause", verdict_cause_name(f->list[i].cause) ?: "");
 		om_u64(m, &l, 1);
 	}
 }

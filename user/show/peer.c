@@ -238,7 +238,7 @@ void say_peer(struct out *o, const struct view *v, enum show_place place)
 	say_host(o, v, place);
 	say_identity(o, v, detail);
 	say_demands(o, v, detail);
-	out_string(o, "state", detail ? "state" : "STATE", view_state(v));
+	out_string(o, "state", detail ? "state" : "STATE", view_state_name(view_state(v)));
 	say_judgement(o, v, detail);
 	say_withheld(o, v);
 	say_verdict(o, v, detail);

@@ -11,12 +11,10 @@
 static struct host_stream *arrange(const struct store *s, size_t *n, bool *labels)
 {
 	struct host_stream *streams;
-	size_t used = 0;
+	size_t used = store_used(s);
 
 	*n = 0;
 	*labels = false;
-	for (uint32_t slot = 0; slot < s->header->peers; slot++)
-		used += s->records[slot].state != KPHI_FREE;
 	streams = calloc(used + 1, sizeof(*streams));
 	for (uint32_t slot = 0; streams && *n < used && slot < s->header->peers; slot++) {
 		struct host_stream *stream = &streams[*n];
@@ -41,15 +39,11 @@ static bool say_row(struct out *o, const struct store *s, const struct threshold
 		    uint32_t *busy)
 {
 	struct view v;
+	enum view_found found = view_take(&v, s, daemon, threshold, slot, now_ns);
 
-	if (store_read(s, slot, &v.record, &v.peer)) {
-		++*busy;
+	*busy += found == VIEW_BUSY;
+	if (found != VIEW_PEER)
 		return false;
-	}
-	if (v.record.state == KPHI_FREE)
-		return false;
-	view_judge(&v, s, slot, threshold, now_ns);
-	view_daemon(&v, s, daemon);
 	out_open_row(o);
 	say_peer(o, &v, labels ? SHOW_HOST_ROW : SHOW_ROW);
 	out_close_row(o);
@@ -104,7 +98,7 @@ void say_siblings(struct out *o, const struct store *s, const struct view *v, co
 			continue;
 		out_open_row(o);
 		out_string(o, "name", "SAME HOST", sibling.peer.name);
-		out_string(o, "state", "STATE", view_state(&sibling));
+		out_string(o, "state", "STATE", view_state_name(view_state(&sibling)));
 		out_close_row(o);
 	}
 	out_close_table(o);

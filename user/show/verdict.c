@@ -38,6 +38,21 @@ void view_daemon(struct view *v, const struct store *s, const struct kphi_daemon
 		v->daemon = daemon;
 }
 
+enum view_found view_take(struct view *v, const struct store *s, const struct kphi_daemon *daemon,
+			  const struct threshold *suspect, uint32_t slot, uint64_t now_ns)
+{
+	/* A glance rules out almost every free slot. */
+	if (s->records[slot].state == KPHI_FREE)
+		return VIEW_NOBODY;
+	if (store_read(s, slot, &v->record, &v->peer))
+		return VIEW_BUSY;
+	if (v->record.state == KPHI_FREE)
+		return VIEW_NOBODY;
+	view_judge(v, s, slot, suspect, now_ns);
+	view_daemon(v, s, daemon);
+	return VIEW_PEER;
+}
+
 /* The names behind the bits. */
 static void say_consumers(struct out *o, const char *key, const char *title, const struct kphi_daemon *d,
 			  uint32_t mask)

@@ -18,6 +18,16 @@ const char *verdict_cause_name(uint8_t cause);
  */
 void view_daemon(struct view *v, const struct store *s, const struct kphi_daemon *daemon);
 
+enum view_found {
+	VIEW_NOBODY,
+	VIEW_BUSY, /* somebody, but the record was being written all the time */
+	VIEW_PEER,
+};
+
+/* Who is in the slot, read, judged and, by `daemon` as above, with its verdict. */
+enum view_found view_take(struct view *v, const struct store *s, const struct kphi_daemon *daemon,
+			  const struct threshold *suspect, uint32_t slot, uint64_t now_ns);
+
 /* JSON always; people see it in detail, and only what is not as it should be. */
 void say_verdict(struct out *o, const struct view *v, bool detail);
 

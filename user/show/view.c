@@ -61,11 +61,31 @@ static bool is_held(const struct view *v)
 	return v->opinion.state == PEER_SUSPECT && v->grace.until_ns;
 }
 
-const char *view_state(const struct view *v)
+enum view_state view_state(const struct view *v)
 {
+	static const enum view_state states[] = {
+		[PEER_WAITING] = VIEW_WAITING, [PEER_LEARNING] = VIEW_LEARNING, [PEER_UP] = VIEW_UP,
+		[PEER_SUSPECT] = VIEW_SUSPECT, [PEER_LEFT] = VIEW_LEFT,         [PEER_DOWN] = VIEW_DOWN,
+	};
+
 	if (is_held(v))
-		return "held";
-	return v->opinion.reason == REASON_DEGRADED ? "degraded" : policy_state_name(v->opinion.state);
+		return VIEW_HELD;
+	return v->opinion.reason == REASON_DEGRADED ? VIEW_DEGRADED : states[v->opinion.state];
+}
+
+const char *view_state_name(enum view_state state)
+{
+	static const struct {
+		enum peer_state policy;
+		const char *own; /* NULL: as the policy calls it */
+	} names[VIEW_STATES] = {
+		[VIEW_WAITING] = {PEER_WAITING, NULL}, [VIEW_LEARNING] = {PEER_LEARNING, NULL},
+		[VIEW_UP] = {PEER_UP, NULL},           [VIEW_DEGRADED] = {PEER_UP, "degraded"},
+		[VIEW_SUSPECT] = {PEER_SUSPECT, NULL}, [VIEW_HELD] = {PEER_SUSPECT, "held"},
+		[VIEW_LEFT] = {PEER_LEFT, NULL},       [VIEW_DOWN] = {PEER_DOWN, NULL},
+	};
+
+	return names[state].own ? names[state].own : policy_state_name(names[state].policy);
 }
 
 enum host_word view_host_word(const struct view *v)

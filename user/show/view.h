@@ -41,9 +41,21 @@ bool view_estimate(struct view *v, const struct store *s, struct view_ring *ring
 void view_judge(struct view *v, const struct store *s, uint32_t slot, const struct threshold *suspect,
 		uint64_t now_ns);
 
-/* The name of its policy state, save for "held": it would be suspect, but is in grace after a stall of this
- * host; and "degraded": it is up, but its own health check fails. */
-const char *view_state(const struct view *v);
+/* Its policy state, save for two. */
+enum view_state {
+	VIEW_WAITING,
+	VIEW_LEARNING,
+	VIEW_UP,
+	VIEW_DEGRADED, /* up, but its own health check fails */
+	VIEW_SUSPECT,
+	VIEW_HELD, /* it would be suspect, but is in grace after a stall of this host */
+	VIEW_LEFT,
+	VIEW_DOWN,
+	VIEW_STATES,
+};
+
+enum view_state view_state(const struct view *v);
+const char *view_state_name(enum view_state state);
 
 /* What that says of the host it runs on. */
 enum host_word view_host_word(const struct view *v);

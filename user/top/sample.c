@@ -51,12 +51,13 @@ void sample_heed(struct top_row *row, const struct kphi_verdict *verdict)
 
 static enum top_state state_of(const struct view *v)
 {
-	const char *name = view_state(v);
+	static const enum top_state states[VIEW_STATES] = {
+		[VIEW_WAITING] = TOP_WAITING,   [VIEW_LEARNING] = TOP_LEARNING, [VIEW_UP] = TOP_UP,
+		[VIEW_DEGRADED] = TOP_DEGRADED, [VIEW_SUSPECT] = TOP_SUSPECT,   [VIEW_HELD] = TOP_HELD,
+		[VIEW_LEFT] = TOP_LEFT,         [VIEW_DOWN] = TOP_DOWN,
+	};
 
-	for (int i = 0; i < TOP_STATES; i++)
-		if (!strcmp(name, model_state_name(i)))
-			return i;
-	return TOP_UP;
+	return states[view_state(v)];
 }
 
 static void count_losses(struct top_row *row, const struct view *v)
@@ -162,17 +163,13 @@ void sample_take(struct top_look *look, struct top_model *m, const struct store 
 	threshold_prepare(&threshold, POLICY_SUSPECT);
 	model_begin(m, now_ns);
 	for (uint32_t slot = 0; slot < s->header->peers; slot++) {
-		if (s->records[slot].state == KPHI_FREE)
+		enum view_found found =
+			view_take(&v, s, look->lives ? &look->daemon : NULL, &threshold, slot, now_ns);
+
+		look->busy += found == VIEW_BUSY;
+		if (found != VIEW_PEER)
 			continue;
-		if (store_read(s, slot, &v.record, &v.peer)) {
-			look->busy++;
-			continue;
-		}
-		if (v.record.state == KPHI_FREE)
-			continue;
-		view_judge(&v, s, slot, &threshold, now_ns);
 		fill(&row, &v);
-		view_daemon(&v, s, look->lives ? &look->daemon : NULL);
 		if (v.daemon)
 			sample_heed(&row, &v.verdict);
 		model_take(m, &row);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/silence.h"
 #include "kernel/clock.h"
@@ -32,7 +31,7 @@ uint8_t cell_of(const struct view *v)
 		return CELL_LEFT;
 	if (verdict == KPHI_VERDICT_BLIND)
 		return CELL_BLIND;
-	if (!strcmp(view_state(v), "held") || verdict == KPHI_VERDICT_HELD)
+	if (view_state(v) == VIEW_HELD || verdict == KPHI_VERDICT_HELD)
 		return CELL_HELD;
 	return v->opinion.judged ? cell_of_phi(v->opinion.phi) : CELL_NOT_JUDGED;
 }
@@ -52,26 +51,16 @@ void look_free(struct look *l)
 	l->n = l->room = 0;
 }
 
-enum glance {
-	GLANCE_NOBODY,
-	GLANCE_BUSY, /* somebody, but it was being written all the time */
-	GLANCE_PEER,
-};
-
 /* The peer in the slot, judged as `kphi peer show` does it, and by what the daemon knows besides. */
-static enum glance judge(struct view *v, uint8_t *cell, const struct store *s, uint32_t slot,
-			 const struct look *l)
+static enum view_found judge(struct view *v, uint8_t *cell, const struct store *s, uint32_t slot,
+			     const struct look *l)
 {
-	if (s->records[slot].state == KPHI_FREE)
-		return GLANCE_NOBODY;
-	if (store_read(s, slot, &v->record, &v->peer))
-		return GLANCE_BUSY;
-	if (v->record.state == KPHI_FREE)
-		return GLANCE_NOBODY;
-	view_judge(v, s, slot, &l->threshold, l->now_ns);
-	view_daemon(v, s, l->daemon_lives ? &l->daemon : NULL);
-	*cell = cell_of(v);
-	return GLANCE_PEER;
+	enum view_found found =
+		view_take(v, s, l->daemon_lives ? &l->daemon : NULL, &l->threshold, slot, l->now_ns);
+
+	if (found == VIEW_PEER)
+		*cell = cell_of(v);
+	return found;
 }
 
 static int make_room(struct look *l, uint32_t n)
@@ -126,21 +115,21 @@ static int look_at_slots(struct look *l, const struct store *s, struct history *
 	for (uint32_t slot = 0; !err && slot < s->header->peers; slot++) {
 		struct view v;
 		uint8_t cell = CELL_NOTHING;
-		enum glance got = judge(&v, &cell, s, slot, l);
-		struct look_peer peer = {slot, got == GLANCE_PEER ? v.record.generation
-								  : s->records[slot].generation};
+		enum view_found got = judge(&v, &cell, s, slot, l);
+		struct look_peer peer = {slot, got == VIEW_PEER ? v.record.generation
+								: s->records[slot].generation};
 
-		if (got == GLANCE_NOBODY)
+		if (got == VIEW_NOBODY)
 			continue;
 		err = make_room(l, at + 1);
 		if (err)
 			break;
 		*changed |= place(l, at, before, &peer);
 		history_put(h, slot, peer.generation, cell);
-		if (got == GLANCE_PEER)
+		if (got == VIEW_PEER)
 			count(l, &v, cell);
 		/* One that is busy looks as it did, if that is known. */
-		if (got == GLANCE_PEER || *changed)
+		if (got == VIEW_PEER || *changed)
 			l->cell[at] = cell;
 		at++;
 	}
@@ -186,14 +175,14 @@ void look_for_history(struct look *l, const struct store *s, struct history *h)
 	for (uint32_t slot = 0; slot < s->header->peers; slot++) {
 		struct view v;
 		uint8_t cell = CELL_NOTHING;
-		enum glance got;
+		enum view_found got;
 
 		if (!history_has_room(h, slot))
 			continue;
 		got = judge(&v, &cell, s, slot, l);
-		if (got != GLANCE_NOBODY)
+		if (got != VIEW_NOBODY)
 			history_put(h, slot,
-				    got == GLANCE_PEER ? v.record.generation : s->records[slot].generation,
+				    got == VIEW_PEER ? v.record.generation : s->records[slot].generation,
 				    cell);
 	}
 	history_end(h);
