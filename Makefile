@@ -44,7 +44,7 @@ PROG_TESTS := $(patsubst tests/prog/%.c,$(B)/tests/prog/%,$(wildcard tests/prog/
 FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c)) $(B)/tools/bench
 
-.PHONY: FORCE all tests tools fuzzers fuzz setup demo check bench lint format install uninstall clean
+.PHONY: FORCE all tests tools fuzzers fuzz setup man demo check bench lint format install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -196,13 +196,33 @@ lint: $(GENERATED)
 format:
 	$(Q)clang-format -i $(OURS)
 
+# Manual pages: the text is in docs/man; the commands and their words are the parser's own, the configuration is the example.
+MANUALS := $(patsubst docs/man/%,$(B)/man/%,$(wildcard docs/man/*.[0-9]))
+
+man: $(MANUALS)
+
+$(B)/man/%: docs/man/% $(B)/kphi dist/kphi.yaml tools/manual
+	$(call say,MAN,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)tools/manual $< > $@
+
 PREFIX ?= /usr/local
 
-install: all
+MANDIR ?= $(PREFIX)/share/man
+ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
+
+install: all man
 	$(Q)install -D -m 0755 $(B)/kphi $(DESTDIR)$(PREFIX)/sbin/kphi
+	$(Q)install -d $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8
+	$(Q)install -m 0644 $(filter %.5,$(MANUALS)) $(DESTDIR)$(MANDIR)/man5
+	$(Q)install -m 0644 $(filter %.8,$(MANUALS)) $(DESTDIR)$(MANDIR)/man8
+	$(Q)install -D -m 0644 dist/completion/kphi.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/kphi
+	$(Q)install -D -m 0644 dist/completion/_kphi $(DESTDIR)$(ZSHDIR)/_kphi
 
 uninstall:
-	$(Q)rm -f $(DESTDIR)$(PREFIX)/sbin/kphi
+	$(Q)rm -f $(DESTDIR)$(PREFIX)/sbin/kphi $(DESTDIR)$(MANDIR)/man8/kphi.8 $(DESTDIR)$(MANDIR)/man8/kphi-*.8 \
+		$(DESTDIR)$(MANDIR)/man5/kphi.yaml.5 $(DESTDIR)$(PREFIX)/share/bash-completion/completions/kphi \
+		$(DESTDIR)$(ZSHDIR)/_kphi
 
 clean:
 	$(call say,CLEAN,$(B))

@@ -83,6 +83,14 @@ static int complete(struct kphi_cli *cli, int argc, char **argv)
 	return fflush(stdout) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
 }
 
+/* The list of OBJECTs in mdoc(7). */
+static int manual(void)
+{
+	for (size_t i = 0; i < OBJECTS; i++)
+		printf(".It Cm %s\n%s\n", objects[i].name, objects[i].help);
+	return fflush(stdout) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+}
+
 /* What nobody types: a shell asks for words, and the build for the commands of a manual page. */
 static bool asked(struct kphi_cli *cli, const char *word)
 {
@@ -102,6 +110,8 @@ static int run_object(struct kphi_cli *cli, int argc, char **argv)
 	if (argc && cli->asked == ASKED_WORK && asked(cli, argv[0]))
 		return cli->asked == ASKED_WORDS ? complete(cli, argc - 1, argv + 1)
 						 : run_object(cli, argc - 1, argv + 1);
+	if (!argc && cli->asked == ASKED_MANUAL)
+		return manual();
 	if (!argc) {
 		fail("an OBJECT is missing. `kphi help` lists them");
 		return KPHI_EXIT_USAGE;

@@ -239,6 +239,15 @@ static void write_help(FILE *to, const void *context)
 		fprintf(to, "  %-9s  %s\n", sources[i].name, sources[i].from);
 }
 
+/* What the table of commands does not tell. */
+static void write_manual(void)
+{
+	puts(".Pp\nA\n.Ar SOURCE\nis one of:\n.Bl -tag -width cassandra -compact");
+	for (size_t i = 0; i < sources_count; i++)
+		printf(".It Cm %s\n%s\n", sources[i].name, sources[i].from);
+	puts(".El");
+}
+
 static int open_input(struct args *args, struct check_input *input)
 {
 	const char *name = args_word(args);
@@ -275,8 +284,11 @@ int cmd_check(struct kphi_cli *cli, int argc, char **argv)
 	bool follow = false;
 	int which, exit = KPHI_EXIT_OK;
 
-	if (command_asked(cli, &object, argc, argv, &exit))
+	if (command_asked(cli, &object, argc, argv, &exit)) {
+		if (cli->asked == ASKED_MANUAL)
+			write_manual();
 		return exit;
+	}
 	for (size_t i = 0; i < sources_count; i++)
 		choices[i] = sources[i].name;
 	choices[sources_count] = "follow";

@@ -108,15 +108,20 @@ static void offer_live(const struct kphi_cli *cli, enum live live, const char *b
 	}
 }
 
-/* The next word of a usage line, without its brackets and dots: its length, 0 at the end. */
-static size_t next_word(const char **usage, char *word, size_t size)
+/*
+ * The next word of a usage line, without its brackets and dots: its length, 0 at the end. *depth: how many
+ * brackets are open before it.
+ */
+static size_t next_word(const char **usage, int *depth, char *word, size_t size)
 {
+	const char *at = *usage;
 	size_t length;
 
-	*usage += strcspn(*usage, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
-	length = strcspn(*usage, " []|.:");
-	snprintf(word, size, "%.*s", (int)length, *usage);
-	*usage += length;
+	for (; *at && !isalpha((unsigned char)*at); at++)
+		*depth += (*at == '[') - (*at == ']');
+	length = strcspn(at, " []|.:");
+	snprintf(word, size, "%.*s", (int)length, at);
+	*usage = at + length;
 	return length;
 }
 
@@ -144,6 +149,7 @@ static void offer_value(const struct kphi_cli *cli, const struct place *at, cons
 {
 	char text[256], value[64];
 	const char *rest = text;
+	int depth = 0;
 
 	if (spec->type == OPT_CHOICE) {
 		for (size_t i = 0; spec->choices[i]; i++)
@@ -151,21 +157,22 @@ static void offer_value(const struct kphi_cli *cli, const struct place *at, cons
 		return;
 	}
 	options_syntax(spec, text, sizeof(text));
-	next_word(&rest, value, sizeof(value));
-	if (next_word(&rest, value, sizeof(value)))
+	next_word(&rest, &depth, value, sizeof(value));
+	if (next_word(&rest, &depth, value, sizeof(value)))
 		offer_live(cli, live_of(at, spec->name, value), at->begun);
 }
 
 /*
  * What the usage line has before the keyword arguments: words as they are, and names. Behind a word of it
- * comes what stands behind it there; else, at the first place of all, everything.
+ * comes what stands behind it there; else, at the first place of all, everything up to what must be there.
  */
 static bool offer_usage(const struct kphi_cli *cli, const struct place *at, const char *usage)
 {
 	char word[64], last[64] = "";
 	bool answered = false;
+	int depth = 0;
 
-	while (next_word(&usage, word, sizeof(word))) {
+	while (next_word(&usage, &depth, word, sizeof(word))) {
 		bool behind = *last && !strcmp(last, at->before);
 
 		if (isupper((unsigned char)*word) && (behind || !*at->before))
@@ -173,6 +180,8 @@ static bool offer_usage(const struct kphi_cli *cli, const struct place *at, cons
 		else if (!*at->before)
 			complete_offer(at->begun, word, NULL);
 		answered = answered || (behind && isupper((unsigned char)*word));
+		if (!depth && isupper((unsigned char)*word))
+			break;
 		snprintf(last, sizeof(last), "%s", islower((unsigned char)*word) ? word : "");
 	}
 	return answered;

@@ -17,7 +17,7 @@ static void put(FILE *to, char letter)
 		putc(letter, to);
 }
 
-/* A sentence of the table; what stands in `these` is set as what one types. */
+/* A sentence of the table, or several; what stands in `these` is set as what one types. */
 static void write_text(FILE *to, const char *text)
 {
 	bool typed = false;
@@ -26,6 +26,8 @@ static void write_text(FILE *to, const char *text)
 	for (; *text; text++) {
 		if (*text == '`')
 			fputs((typed = !typed) ? "\\fB" : "\\fR", to);
+		else if (!strncmp(text, ". ", 2)) /* each sentence has a line of its own */
+			fputs(".\n\\&", to), text++;
 		else
 			put(to, *text);
 	}
