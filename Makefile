@@ -213,7 +213,8 @@ ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
 
 install: all man
 	$(Q)install -D -m 0755 $(B)/kphi $(DESTDIR)$(PREFIX)/sbin/kphi
-	$(Q)install -d $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8
+	$(Q)install -d $(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8
+	$(Q)install -m 0644 $(filter %.3,$(MANUALS)) $(DESTDIR)$(MANDIR)/man3
 	$(Q)install -m 0644 $(filter %.5,$(MANUALS)) $(DESTDIR)$(MANDIR)/man5
 	$(Q)install -m 0644 $(filter %.8,$(MANUALS)) $(DESTDIR)$(MANDIR)/man8
 	$(Q)install -D -m 0644 dist/completion/kphi.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/kphi
@@ -221,7 +222,7 @@ install: all man
 
 uninstall:
 	$(Q)rm -f $(DESTDIR)$(PREFIX)/sbin/kphi $(DESTDIR)$(MANDIR)/man8/kphi.8 $(DESTDIR)$(MANDIR)/man8/kphi-*.8 \
-		$(DESTDIR)$(MANDIR)/man5/kphi.yaml.5 $(DESTDIR)$(PREFIX)/share/bash-completion/completions/kphi \
+		$(DESTDIR)$(MANDIR)/man5/kphi.yaml.5 $(DESTDIR)$(MANDIR)/man3/libkphi.3 $(DESTDIR)$(PREFIX)/share/bash-completion/completions/kphi \
 		$(DESTDIR)$(ZSHDIR)/_kphi
 
 clean:
