@@ -2,6 +2,7 @@
 #
 #   make          build/kphi                         make check    build and run every test (root)
 #   make demo     five peers, one death (root)       make bench    JSON lines, each with its baseline (root)
+#   make deb      packages for Debian in build/deb   make man      manual pages in build/man
 #   make fuzz     every fuzz target, FUZZ=60 seconds each
 #   make lint     format, clang-tidy, cppcheck       make install  PREFIX=/usr/local, DESTDIR=
 #   make format   lay out the C files                make clean    remove build/
@@ -44,7 +45,7 @@ PROG_TESTS := $(patsubst tests/prog/%.c,$(B)/tests/prog/%,$(wildcard tests/prog/
 FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c)) $(B)/tools/bench
 
-.PHONY: FORCE all tests tools fuzzers fuzz setup man demo check bench lint format install uninstall clean
+.PHONY: FORCE all tests tools fuzzers fuzz setup man deb demo check bench lint format install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -205,6 +206,9 @@ $(B)/man/%: docs/man/% $(B)/kphi dist/kphi.yaml tools/manual
 	$(call say,MAN,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)tools/manual $< > $@
+
+deb:
+	$(Q)tools/deb
 
 PREFIX ?= /usr/local
 
