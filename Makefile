@@ -3,6 +3,7 @@
 #   make          build/kphi                         make check    build and run every test (root)
 #   make demo     five peers, one death (root)       make bench    JSON lines, each with its baseline (root)
 #   make fuzz     every fuzz target, FUZZ=60 seconds each
+#   make coverage the lines of user/ that the tests reach, by folder (root)
 #   make lint     format, clang-tidy, cppcheck       make install  PREFIX=/usr/local, DESTDIR=
 #   make format   lay out the C files                make clean    remove build/
 #
@@ -44,7 +45,7 @@ PROG_TESTS := $(patsubst tests/prog/%.c,$(B)/tests/prog/%,$(wildcard tests/prog/
 FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c)) $(B)/tools/bench
 
-.PHONY: FORCE all tests tools fuzzers fuzz setup demo check bench lint format install uninstall clean
+.PHONY: FORCE all tests tools fuzzers fuzz setup demo check coverage bench lint format install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -141,6 +142,23 @@ $(B)/tests/fuzz/%: $(B)/fuzz/tests/fuzz/%.o $(LIBRARY:$(B)/obj/%=$(B)/fuzz/%)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LDLIBS)
 
+# And once to count the lines that the tests reach: nothing is folded away, and a fuzz target has a main() that reads files.
+COVERED := $(patsubst %,$(B)/cov/%,kphi $(UNIT_TESTS:$(B)/%=%) $(FUZZERS:$(B)/%=%))
+$(B)/cov/%.o: %.c Makefile | $(GENERATED)
+	$(call say,COV,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -O0 --coverage -fprofile-update=atomic -MMD -MP -c -o $@ $<
+
+$(COVERED): $(B)/cov/%:
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) --coverage -o $@ $^ -lcmocka $(LDLIBS)
+
+$(B)/cov/kphi: $(OBJECTS:$(B)/obj/%=$(B)/cov/%)
+$(filter-out $(B)/cov/kphi,$(COVERED)): $(B)/cov/%: $(B)/cov/%.o $(LIBRARY:$(B)/obj/%=$(B)/cov/%)
+$(FUZZERS:$(B)/%=$(B)/cov/%): $(B)/cov/tests/fuzz/files.o
+$(B)/cov/tests/unit/scenario_test: $(patsubst %,$(B)/cov/tests/unit/scenario_%.o,script kernel world host)
+
 $(B)/obj/tests/%.o: CPPFLAGS += -Itests
 $(B)/tests/prog/%: $(B)/obj/tests/prog/%.o $(LIBRARY)
 	$(call say,LINK,$@)
@@ -183,6 +201,10 @@ fuzz: setup
 	$(Q)$(MAKE) --no-print-directory fuzzers $(B)/kphi
 	$(Q)KPHI_FUZZ_SECONDS=$(FUZZ) KPHI_TEST_TIMEOUT=$$(($(FUZZ) * 20 + 120)) tests/run fuzz/
 
+coverage: setup
+	$(Q)$(MAKE) --no-print-directory $(COVERED) >&2
+	$(Q)tools/coverage
+
 # Standard output is for the figures.
 bench: setup
 	$(Q)$(MAKE) --no-print-directory $(B)/kphi $(B)/tools/bench >&2
@@ -208,4 +230,4 @@ clean:
 	$(call say,CLEAN,$(B))
 	$(Q)rm -rf $(B)
 
--include $(shell find $(B)/obj $(B)/asan $(B)/fuzz $(B)/bpf -name '*.d' -type f 2>/dev/null)
+-include $(shell find $(B)/obj $(B)/asan $(B)/fuzz $(B)/cov $(B)/bpf -name '*.d' -type f 2>/dev/null)

@@ -99,7 +99,21 @@ fuzz() {
 	between "$target: the seeds reach somewhere" "$(coverage "$log")" 10 100000
 }
 
+# once DIRECTORY: the seeds alone, through targets that were built to count the lines that they reach
+once() {
+	local target files
+
+	for target in "$1"/*_fuzz; do
+		mapfile -t files < <(find "$FUZZ/seeds/$(basename "$target" _fuzz)" -type f)
+		ok "$(basename "$target" _fuzz): ${#files[@]} seeds" "$target" "${files[@]}"
+	done
+}
+
 seeds
+if [ -n "${KPHI_FUZZ_ONCE-}" ]; then
+	once "$KPHI_FUZZ_ONCE"
+	exit
+fi
 for target in build/tests/fuzz/*_fuzz; do
 	target=$(basename "$target" _fuzz)
 	fuzz "$target"
