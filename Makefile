@@ -3,6 +3,7 @@
 #   make          build/kphi                         make check    build and run every test (root)
 #   make demo     five peers, one death (root)       make bench    JSON lines, each with its baseline (root)
 #   make fuzz     every fuzz target, FUZZ=60 seconds each
+#   make valgrind the program under valgrind (root)
 #   make coverage the lines of user/ that the tests reach, by folder (root)
 #   make lint     format, clang-tidy, cppcheck       make install  PREFIX=/usr/local, DESTDIR=
 #   make format   lay out the C files                make clean    remove build/
@@ -18,6 +19,9 @@ MULTIARCH := $(shell $(CC) -print-multiarch)
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith
 CPPFLAGS := -D_GNU_SOURCE -Iinclude -Iuser -I$(B)/gen
 CFLAGS := -std=c11 -O2 -g -fno-strict-aliasing $(WARN)
+# What is installed, and what the tests of the program run. The compiler may have some of it by default, or not.
+HARDEN := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
+HARDEN_LINK := -pie -Wl,-z,relro,-z,now,-z,noexecstack
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 BPF_CFLAGS := -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Iinclude -I/usr/include/$(MULTIARCH)
 LDLIBS := -lbpf -lelf -lz -lpcap -lmnl -ljson-c -lsystemd -lcyaml -lyaml -lmicrohttpd -lncursesw -ltinfo -lresolv -lm
@@ -45,7 +49,7 @@ PROG_TESTS := $(patsubst tests/prog/%.c,$(B)/tests/prog/%,$(wildcard tests/prog/
 FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c)) $(B)/tools/bench
 
-.PHONY: FORCE all tests tools fuzzers fuzz setup demo check coverage bench lint format install uninstall clean
+.PHONY: FORCE all tests tools fuzzers fuzz setup demo check coverage valgrind bench lint format install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -53,7 +57,7 @@ all: $(B)/kphi
 
 $(B)/kphi: $(OBJECTS) $(B)/objects
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $(OBJECTS) $(LDLIBS)
+	$(Q)$(CC) $(HARDEN_LINK) $(LDFLAGS) -o $@ $(OBJECTS) $(LDLIBS)
 
 # Written only when the list changes, so that a source file that went away is linked out, too.
 $(B)/objects: FORCE
@@ -114,7 +118,7 @@ $(B)/asan/user/core/%.o: EXTRA =
 $(B)/obj/%.o: %.c Makefile | $(GENERATED)
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(EXTRA) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(HARDEN) $(EXTRA) -MMD -MP -c -o $@ $<
 
 $(B)/asan/%.o: %.c Makefile | $(GENERATED)
 	$(call say,ASAN,$@)
@@ -163,19 +167,19 @@ $(B)/obj/tests/%.o: CPPFLAGS += -Itests
 $(B)/tests/prog/%: $(B)/obj/tests/prog/%.o $(LIBRARY)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -o $@ $^ -lcmocka -lpthread $(LDLIBS)
+	$(Q)$(CC) $(HARDEN_LINK) -o $@ $^ -lcmocka -lpthread $(LDLIBS)
 
 # A tool may name the libraries it needs: TOOL_LIBS_name.
 TOOL_LIBS_phi-vectors := -lmpfr -lgmp
 $(B)/tools/%: $(B)/obj/tools/%.o $(LIBRARY)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -o $@ $^ $(TOOL_LIBS_$*) -lpthread $(LDLIBS)
+	$(Q)$(CC) $(HARDEN_LINK) -o $@ $^ $(TOOL_LIBS_$*) -lpthread $(LDLIBS)
 
 $(B)/tools/bench: $(patsubst %.c,$(B)/obj/%.o,$(filter-out %.bpf.c,$(wildcard tools/bench.d/*.c))) $(LIBRARY)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -o $@ $^ -lpthread $(LDLIBS)
+	$(Q)$(CC) $(HARDEN_LINK) -o $@ $^ -lpthread $(LDLIBS)
 
 tests: $(B)/kphi $(UNIT_TESTS) $(PROG_TESTS) $(FUZZERS) $(TOOLS)
 
@@ -200,6 +204,10 @@ FUZZ ?= 60
 fuzz: setup
 	$(Q)$(MAKE) --no-print-directory fuzzers $(B)/kphi
 	$(Q)KPHI_FUZZ_SECONDS=$(FUZZ) KPHI_TEST_TIMEOUT=$$(($(FUZZ) * 20 + 120)) tests/run fuzz/
+
+valgrind: setup
+	$(Q)$(MAKE) --no-print-directory $(B)/kphi
+	$(Q)KPHI_VALGRIND=all KPHI_TEST_TIMEOUT=900 tests/run cli/valgrind
 
 coverage: setup
 	$(Q)$(MAKE) --no-print-directory $(COVERED) >&2
