@@ -8,9 +8,9 @@
 
 . "$(dirname "$0")/../net/lib.sh"
 
-# has OPTION PATTERN: what readelf says of the binary
+# has OPTION PATTERN: what readelf says of the binary. (Not grep -q: it would go before readelf has said all.)
 has() {
-	readelf "$1" --wide "$KPHI" | grep -qE "$2"
+	readelf "$1" --wide "$KPHI" | grep -E "$2" > /dev/null
 }
 
 ok "its address changes (PIE)" has --file-header 'Type: +DYN \(Position-Independent'

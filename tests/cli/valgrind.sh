@@ -19,7 +19,7 @@ mkdir "$LOGS"
 
 # Sets UNDER to the command that runs the rest under valgrind. The log has a name, by which it is asked for.
 under() {
-	UNDER=(valgrind --log-file="$LOGS/$1" --error-exitcode=$FOUND --leak-check=full --show-leak-kinds=definite
+	UNDER=(valgrind --log-file="$LOGS/$1" --error-exitcode="$FOUND" --leak-check=full --show-leak-kinds=definite
 		--errors-for-leak-kinds=definite --num-callers=25 --suppressions="$ROOT/tests/cli/valgrind.supp"
 		"$KPHI" --pin "$KPHI_PIN")
 }
