@@ -49,8 +49,9 @@ request() {
 }
 
 http_seeds() {
-	local path body='{"settings":{"interval_ns":100000000,"pause_ns":0},"window":100,"threshold":8.5,"fixed_ns":1000000000,"models":["normal","loss"],"intervals_ns":[100000000,101000000,99000000],"steps":[1,1,2]}'
+	local path body='{"settings":{"interval_ns":100000000,"pause_ns":0},"window":100,"threshold":8.5,"fixed_ns":1000000000,'
 
+	body+='"models":["normal","loss"],"intervals_ns":[100000000,101000000,99000000],"steps":[1,1,2]}'
 	for path in / /lab /metrics /healthz /api/v1/peers '/api/v1/events?after=7' '/api/v1/window?peer=db%31' \
 		'/api/v1/history?seconds=60' /api/v1/stream /nowhere; do
 		request "get-${path//[^a-z]/-}" "GET $path HTTP/1.1" 'Host: localhost:7441' 'Last-Event-ID: 5000001' ''
@@ -59,7 +60,8 @@ http_seeds() {
 	request head 'HEAD /healthz HTTP/1.0' ''
 	request stranger 'GET /metrics HTTP/1.1' 'Host: evil.example' ''
 	request post 'POST /api/v1/phi HTTP/1.1' 'Host: node7' "Content-Length: ${#body}" "$body"
-	request chunked 'POST /api/v1/phi HTTP/1.1' 'Host: node7' 'Transfer-Encoding: chunked' $'a\r\n{"window":\r\n3\r\n99}\r\n0\r\n\r\n'
+	request chunked 'POST /api/v1/phi HTTP/1.1' 'Host: node7' 'Transfer-Encoding: chunked' \
+		$'a\r\n{"window":\r\n3\r\n99}\r\n0\r\n\r\n'
 	request smuggled 'POST /api/v1/phi HTTP/1.1' 'Host: node7' 'Content-Length: 2' 'Transfer-Encoding: chunked' '{}'
 	request large 'POST /api/v1/phi HTTP/1.1' 'Host: node7' 'Content-Length: 300000' '{}'
 	request pipelined 'GET /healthz HTTP/1.1' 'Host: localhost' '' 'GET /lab HTTP/1.1' 'Host: localhost' ''
