@@ -4,6 +4,8 @@
 #   make demo     five peers, one death (root)       make bench    JSON lines, each with its baseline (root)
 #   make deb      packages for Debian in build/deb   make man      manual pages in build/man
 #   make fuzz     every fuzz target, FUZZ=60 seconds each
+#   make valgrind the program under valgrind (root)
+#   make coverage the lines of user/ that the tests reach, by folder (root)
 #   make lint     format, clang-tidy, cppcheck       make install  PREFIX=/usr/local, DESTDIR=
 #   make format   lay out the C files                make clean    remove build/
 #
@@ -17,7 +19,10 @@ MULTIARCH := $(shell $(CC) -print-multiarch)
 
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith
 CPPFLAGS := -D_GNU_SOURCE -Iinclude -Iuser -I$(B)/gen
-CFLAGS := -std=c11 -O2 -g -fno-strict-aliasing $(WARN)
+CFLAGS := -std=c11 -O2 -g -fno-strict-aliasing $(WARN) $(CFLAGS_EXTRA)
+# What is installed, and what the tests of the program run. The compiler may have some of it by default, or not.
+HARDEN := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
+HARDEN_LINK := -pie -Wl,-z,relro,-z,now,-z,noexecstack
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 BPF_CFLAGS := -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Iinclude -I/usr/include/$(MULTIARCH)
 LDLIBS := -lbpf -lelf -lz -lpcap -lmnl -ljson-c -lsystemd -lcyaml -lyaml -lmicrohttpd -lncursesw -ltinfo -lresolv -lm
@@ -45,7 +50,7 @@ PROG_TESTS := $(patsubst tests/prog/%.c,$(B)/tests/prog/%,$(wildcard tests/prog/
 FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c)) $(B)/tools/bench
 
-.PHONY: FORCE all tests tools fuzzers fuzz setup man deb demo check bench lint format install uninstall clean
+.PHONY: FORCE all tests tools fuzzers fuzz setup man deb demo check coverage valgrind bench lint format install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -53,7 +58,7 @@ all: $(B)/kphi
 
 $(B)/kphi: $(OBJECTS) $(B)/objects
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $(OBJECTS) $(LDLIBS)
+	$(Q)$(CC) $(HARDEN_LINK) $(LDFLAGS) -o $@ $(OBJECTS) $(LDLIBS)
 
 # Written only when the list changes, so that a source file that went away is linked out, too.
 $(B)/objects: FORCE
@@ -114,7 +119,7 @@ $(B)/asan/user/core/%.o: EXTRA =
 $(B)/obj/%.o: %.c Makefile | $(GENERATED)
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(EXTRA) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(HARDEN) $(EXTRA) -MMD -MP -c -o $@ $<
 
 $(B)/asan/%.o: %.c Makefile | $(GENERATED)
 	$(call say,ASAN,$@)
@@ -142,23 +147,40 @@ $(B)/tests/fuzz/%: $(B)/fuzz/tests/fuzz/%.o $(LIBRARY:$(B)/obj/%=$(B)/fuzz/%)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LDLIBS)
 
+# And once to count the lines that the tests reach: nothing is folded away, and a fuzz target has a main() that reads files.
+COVERED := $(patsubst %,$(B)/cov/%,kphi $(UNIT_TESTS:$(B)/%=%) $(FUZZERS:$(B)/%=%))
+$(B)/cov/%.o: %.c Makefile | $(GENERATED)
+	$(call say,COV,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -O0 --coverage -fprofile-update=atomic -MMD -MP -c -o $@ $<
+
+$(COVERED): $(B)/cov/%:
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) --coverage -o $@ $^ -lcmocka $(LDLIBS)
+
+$(B)/cov/kphi: $(OBJECTS:$(B)/obj/%=$(B)/cov/%)
+$(filter-out $(B)/cov/kphi,$(COVERED)): $(B)/cov/%: $(B)/cov/%.o $(LIBRARY:$(B)/obj/%=$(B)/cov/%)
+$(FUZZERS:$(B)/%=$(B)/cov/%): $(B)/cov/tests/fuzz/files.o
+$(B)/cov/tests/unit/scenario_test: $(patsubst %,$(B)/cov/tests/unit/scenario_%.o,script kernel world host)
+
 $(B)/obj/tests/%.o: CPPFLAGS += -Itests
 $(B)/tests/prog/%: $(B)/obj/tests/prog/%.o $(LIBRARY)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -o $@ $^ -lcmocka -lpthread $(LDLIBS)
+	$(Q)$(CC) $(HARDEN_LINK) -o $@ $^ -lcmocka -lpthread $(LDLIBS)
 
 # A tool may name the libraries it needs: TOOL_LIBS_name.
 TOOL_LIBS_phi-vectors := -lmpfr -lgmp
 $(B)/tools/%: $(B)/obj/tools/%.o $(LIBRARY)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -o $@ $^ $(TOOL_LIBS_$*) -lpthread $(LDLIBS)
+	$(Q)$(CC) $(HARDEN_LINK) -o $@ $^ $(TOOL_LIBS_$*) -lpthread $(LDLIBS)
 
 $(B)/tools/bench: $(patsubst %.c,$(B)/obj/%.o,$(filter-out %.bpf.c,$(wildcard tools/bench.d/*.c))) $(LIBRARY)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -o $@ $^ -lpthread $(LDLIBS)
+	$(Q)$(CC) $(HARDEN_LINK) -o $@ $^ -lpthread $(LDLIBS)
 
 tests: $(B)/kphi $(UNIT_TESTS) $(PROG_TESTS) $(FUZZERS) $(TOOLS)
 
@@ -183,6 +205,14 @@ FUZZ ?= 60
 fuzz: setup
 	$(Q)$(MAKE) --no-print-directory fuzzers $(B)/kphi
 	$(Q)KPHI_FUZZ_SECONDS=$(FUZZ) KPHI_TEST_TIMEOUT=$$(($(FUZZ) * 20 + 120)) tests/run fuzz/
+
+valgrind: setup
+	$(Q)$(MAKE) --no-print-directory $(B)/kphi
+	$(Q)KPHI_VALGRIND=all KPHI_TEST_TIMEOUT=900 tests/run cli/valgrind
+
+coverage: setup
+	$(Q)$(MAKE) --no-print-directory $(COVERED) >&2
+	$(Q)tools/coverage
 
 # Standard output is for the figures.
 bench: setup
@@ -233,4 +263,4 @@ clean:
 	$(call say,CLEAN,$(B))
 	$(Q)rm -rf $(B)
 
--include $(shell find $(B)/obj $(B)/asan $(B)/fuzz $(B)/bpf -name '*.d' -type f 2>/dev/null)
+-include $(shell find $(B)/obj $(B)/asan $(B)/fuzz $(B)/cov $(B)/bpf -name '*.d' -type f 2>/dev/null)
