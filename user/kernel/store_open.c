@@ -41,7 +41,7 @@ static const void *map_pin(const struct pin *p, const char *name, uint64_t bytes
 	at = mmap(NULL, (bytes + page - 1) / page * page, PROT_READ, MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED)
 		why(w, -errno, "%s: cannot map: %s", path, strerror(errno));
-	close(fd);
+	close(fd); /* keeps errno, for store_open() */
 	return at == MAP_FAILED ? NULL : at;
 }
 
@@ -71,12 +71,14 @@ static int open_daemon(const struct pin *p, struct why *w)
 
 int store_open(struct store *s, const struct pin *p, struct why *w)
 {
+	int err;
+
 	*s = (struct store){.daemon = -1};
 	if (!pin_has_store(p) && errno != EACCES)
 		return no_store(p, w);
 	s->header = map_pin(p, "store", sizeof(*s->header), w);
 	if (!s->header)
-		return -EACCES;
+		return -errno;
 	s->peers = map_pin(p, "peers", s->header->peers * sizeof(*s->peers), w);
 	if (s->peers)
 		s->rules = map_pin(p, "rules", s->header->peers * sizeof(*s->rules), w);
@@ -101,8 +103,9 @@ int store_open(struct store *s, const struct pin *p, struct why *w)
 		s->daemon = open_daemon(p, w);
 	if (s->daemon >= 0)
 		return 0;
+	err = -errno;
 	store_close(s);
-	return -EACCES;
+	return err;
 }
 
 static void unmap(const void *at, uint64_t bytes)
