@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <kphi.h>
+#include <kphi/wire.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

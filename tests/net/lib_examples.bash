@@ -1,0 +1,36 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# libkphi as it is installed, and the examples built against it. Source it instead of lib.sh.
+
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+GROUP=games # any group that every Debian has
+NOBODY=65534
+PYTHON=/usr/bin/python3
+[ -x $PYTHON ] || PYTHON=$(command -v python3)
+LIB=$WORK/usr/lib
+EXAMPLES=$WORK/examples
+unset MAKEFLAGS MFLAGS # a `make check` around this has jobs of its own
+
+# Built as they are, whatever the clock says of the Makefile: only what is missing is made.
+install_library() {
+	make -s -C "$ROOT" install DESTDIR="$WORK" PREFIX=/usr > "$WORK/install.log" 2>&1 || return 1
+	chmod 755 "$WORK" # nobody has business here
+	export PKG_CONFIG_PATH=$LIB/pkgconfig PKG_CONFIG_SYSROOT_DIR=$WORK LD_LIBRARY_PATH=$LIB
+}
+
+# examples NAME...: into $EXAMPLES
+examples() {
+	make -s -C "$ROOT/examples" O="$EXAMPLES" "${@/#/$EXAMPLES/}" > "$WORK/examples.log" 2>&1
+}
+
+# test_program NAME: tests/net/NAME.c, with the installed library
+test_program() {
+	# shellcheck disable=SC2046 # words
+	gcc -std=gnu11 -O2 -Wall -Wextra -Werror $(pkg-config --cflags libkphi) -o "$WORK/$1" "$ROOT/tests/net/$1.c" \
+		$(pkg-config --libs libkphi) -lpthread
+}
+
+# as_member COMMAND...: as nobody, in the store's group only. No function, for `start` and `eventually`.
+MEMBER=(setpriv --reuid=$NOBODY --regid="$(getent group $GROUP | cut -d: -f3)" --clear-groups)
