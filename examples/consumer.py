@@ -50,9 +50,9 @@ def show(store):
 
 root = sys.argv[1].encode() if len(sys.argv) > 1 else None
 store = open_store(root)
-for _ in range(int(sys.argv[2]) if len(sys.argv) > 2 else 1):
+for n in range(int(sys.argv[2]) if len(sys.argv) > 2 else 1):
+    time.sleep(min(n, 1))
     if kphi.kphi_stale(store):
         kphi.kphi_close(store)
         store = open_store(root)
     show(store)
-    time.sleep(1)

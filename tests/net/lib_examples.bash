@@ -13,12 +13,17 @@ LIB=$WORK/usr/lib
 EXAMPLES=$WORK/examples
 unset MAKEFLAGS MFLAGS # a `make check` around this has jobs of its own
 
-# Built as they are, whatever the clock says of the Makefile: only what is missing is made.
+# The store and, for who wants one, a cgroup: where nobody can get to, whatever the way to this folder is.
+mount -t tmpfs -o mode=755 tmpfs /mnt
+mkdir /mnt/bpf /mnt/cgroup
+mount -t bpf -o mode=755 bpf /mnt/bpf
+export KPHI_PIN=/mnt/bpf/kphi
+
 install_library() {
 	make -s -C "$ROOT" install DESTDIR="$WORK" PREFIX=/usr > "$WORK/install.log" 2>&1 || return 1
 	chmod 755 "$WORK" # nobody has business here
-	export PKG_CONFIG_PATH=$LIB/pkgconfig PKG_CONFIG_SYSROOT_DIR=$WORK LD_LIBRARY_PATH=$LIB
 }
+export PKG_CONFIG_PATH=$LIB/pkgconfig PKG_CONFIG_SYSROOT_DIR=$WORK LD_LIBRARY_PATH=$LIB
 
 # examples NAME...: into $EXAMPLES
 examples() {
@@ -32,5 +37,6 @@ test_program() {
 		$(pkg-config --libs libkphi) -lpthread
 }
 
-# as_member COMMAND...: as nobody, in the store's group only. No function, for `start` and `eventually`.
-MEMBER=(setpriv --reuid=$NOBODY --regid="$(getent group $GROUP | cut -d: -f3)" --clear-groups)
+# Before a command: as nobody, in the store's group only.
+# shellcheck disable=SC2034,SC2206 # for the tests; the number of a group
+MEMBER=(setpriv --reuid=$NOBODY --regid=$(getent group $GROUP | cut -d: -f3) --clear-groups)

@@ -65,7 +65,7 @@ ln -s "$LIB" "$WORK/changed/lib"
 mv "$WORK/other.h" "$WORK/changed/include/kphi.h"
 abi "$WORK/changed" > "$WORK/abi.changed"
 ok "witness: another type of a member is another ABI" ! diff -q "$ROOT/user/lib/libkphi.abi" "$WORK/abi.changed"
-is "... and another layout" "$(grep -c 'sizeof=16' "$WORK/abi.changed")" "$(($(grep -c 'sizeof=16' "$WORK/abi") + 1))"
+is "... and another layout" "$(grep -c 'sizeof=16,' "$WORK/abi.changed")" "$(($(grep -c 'sizeof=16,' "$WORK/abi") + 1))"
 is "every function of the header is exported, and nothing else" \
 	"$(objdump -T "$LIB/libkphi.so" | awk '$4 == ".text" && / g / { print $NF }' | sort)" \
 	"$(gcc -E -P -x c "$usr/include/kphi.h" | grep -o 'kphi_[a-z0-9_]*(' | tr -d '(' | sort -u)"
