@@ -123,8 +123,8 @@ enum kphi_answer {
 	KPHI_NOT_SUSPECTED = 0,
 	KPHI_SUSPECTED = 1,
 	KPHI_UNKNOWN = 2, /* nobody can say: `kphi run` is gone or has not judged this life of the peer yet,
-			     the peer is muted, this host cannot hear it, or the evidence is against this
-			     host and the suspicion withheld */
+			     the peer is muted or has said goodbye, this host cannot hear it, or the evidence
+			     is against this host and the suspicion withheld */
 };
 
 #define KPHI_ANY (-1) /* consumer */
@@ -139,7 +139,7 @@ enum kphi_answer {
 int kphi_suspected(const struct kphi *k, struct kphi_ref peer, int consumer, uint64_t now_ns);
 
 enum kphi_stance {
-	KPHI_STANCE_UNKNOWN = 0, /* muted, deleted, not judged yet, or expired */
+	KPHI_STANCE_UNKNOWN = 0, /* muted, left, deleted, not judged yet, or expired */
 	KPHI_STANCE_TRUST = 1,
 	KPHI_STANCE_SUSPECT = 2, /* by at least one consumer */
 	KPHI_STANCE_HELD = 3, /* would be suspect, but the evidence is against this host */
@@ -241,11 +241,10 @@ struct kphi_reading {
 };
 
 /*
- * phi by a model, and the time until it reaches a threshold (phi 8 where that is 0). Takes some 40 KB of the
- * stack for the empirical model, 2 KB for the others.
- *   -ESTALE   there is no such peer any more
- *   -EBUSY    its record was being written each of the 1,000 times it was read
- *   -EINVAL   no such model
+ * phi by a model, and the time until it reaches a threshold (phi 8 where that is 0; one that is no whole
+ * number up to 16 takes half a microsecond more). Takes some 40 KB of the stack for the empirical model, 2 KB
+ * for the others. -ESTALE   there is no such peer any more -EBUSY    its record was being written each of the
+ * 1,000 times it was read -EINVAL   no such model
  */
 int kphi_read(const struct kphi *k, struct kphi_ref peer, int model, uint64_t threshold_q32, uint64_t now_ns,
 	      struct kphi_reading *reading);

@@ -130,7 +130,7 @@ ok "... and has the requests again" eventually 20 picks app app db1
 is "its epoch is a higher one" "$(($(peer_field app restarts) >= 1))" 1
 exec 8>&-
 ok "input that ends is a goodbye" eventually 20 state_is app state left
-ok "... which nobody is suspected for" eventually 20 python_says "app - normal trusted"
+ok "... which nobody is suspected for" eventually 20 python_says "app - normal unknown"
 stop app
 
 # A client that lives on, with requests one after the other.
@@ -201,6 +201,7 @@ stop db1 KILL
 ok "... and suspected when it dies" eventually 20 python_says "db1 [0-9.]+ normal suspected"
 ok "... which the client, who had the first one open, knows" goes_to db2
 exec 9>&-
+eventually 20 gone "$(pid_of client)" || true
 stop client
 is "that was its end, and no crash" "$stopped" 0
 

@@ -40,7 +40,7 @@ static int begin(void **state)
 	(void)state;
 	memory_begin(1);
 	k = (struct kphi){.store = store};
-	threshold_prepare(&k.usual, POLICY_SUSPECT);
+	handle_prepare(&k);
 	*p = (struct kphi_peer){.name = "db1", .host = "rack", .interval_ns = 100 * MS};
 	p->id = (struct kphi_id){.kind = KPHI_ID_NATIVE, .bytes = {[15] = 9}};
 	*r = (struct kphi_record){
@@ -210,7 +210,7 @@ static void phi_is_the_programs_own(void **state)
 	(void)state;
 	for (int model = 0; model < KPHI_MODELS; model++)
 		for (uint64_t later_ns = 0; later_ns < 1000 * MS; later_ns += 7 * MS) {
-			uint64_t asked = later_ns / (7 * MS) % 2 ? 0 : 3 * Q32_ONE;
+			uint64_t asked = later_ns / (7 * MS) % 3 * (Q32_ONE * 5 / 2);
 			struct kphi_peer p = memory.peers[SLOT];
 			struct kphi_reading r;
 			struct opinion o;

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/policy.h"
 #include "kernel/clock.h"
 #include "lib/handle.h"
 #include "version.h"
@@ -85,7 +84,7 @@ int kphi_open(struct kphi **k, const char *root, char *why, size_t why_size)
 		free(fresh);
 		return say(err, w.text, why, why_size);
 	}
-	threshold_prepare(&fresh->usual, POLICY_SUSPECT);
+	handle_prepare(fresh);
 	*k = fresh;
 	return 0;
 }

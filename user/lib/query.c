@@ -139,6 +139,8 @@ int kphi_suspected(const struct kphi *k, struct kphi_ref peer, int consumer, uin
 		return -EINVAL;
 	if (peer.slot >= k->store.header->peers)
 		return -ESTALE;
+	/* Comes while the verdict comes: among many peers both are far away. */
+	__builtin_prefetch(&k->store.records[peer.slot]);
 	valid = holds(k, peer, now_ns, &v);
 	if (!is_there(k, peer))
 		return -ESTALE;
@@ -185,7 +187,7 @@ struct look {
 	struct kphi_record record;
 	struct kphi_peer peer;
 	struct opinion opinion;
-	struct grace grace;
+	bool held; /* suspect, but in grace after a stall of this host */
 	const struct threshold *threshold;
 	uint64_t now_ns;
 };
@@ -195,8 +197,9 @@ static void conclude(const struct kphi *k, struct look *l, const uint64_t *ring)
 	const struct store *s = &k->store;
 	const struct kphi_tick *tick = &s->ticks[l->record.cpu < s->header->cpus ? l->record.cpu : 0];
 
-	l->grace = grace_at(&l->record, &l->peer, tick, l->now_ns);
 	policy_judge(&l->opinion, &l->record, &l->peer, ring, tick, l->threshold, l->now_ns);
+	l->held =
+		l->opinion.state == PEER_SUSPECT && grace_at(&l->record, &l->peer, tick, l->now_ns).until_ns;
 }
 
 /* A function of its own, because only this one needs room for a ring. */
@@ -222,8 +225,7 @@ static uint8_t condition(const struct look *l)
 		[PEER_LEFT] = KPHI_IS_LEFT,       [PEER_DOWN] = KPHI_IS_DOWN,
 	};
 
-	return l->opinion.state == PEER_SUSPECT && l->grace.until_ns ? KPHI_IS_HELD
-								     : conditions[l->opinion.state];
+	return l->held ? KPHI_IS_HELD : conditions[l->opinion.state];
 }
 
 static void report(const struct look *l, struct kphi_reading *reading)
@@ -243,11 +245,24 @@ static void report(const struct look *l, struct kphi_reading *reading)
 	};
 }
 
+_Static_assert(HANDLE_USUAL *Q32_ONE == POLICY_SUSPECT, "the header says phi 8");
+
+static const struct threshold *threshold_at(const struct kphi *k, uint64_t q32, uint8_t model,
+					    struct threshold *room)
+{
+	if (!q32)
+		return &k->ready[HANDLE_USUAL - 1];
+	if (q32 % Q32_ONE == 0 && q32 <= HANDLE_READY * Q32_ONE)
+		return &k->ready[q32 / Q32_ONE - 1];
+	threshold_prepare_for(room, q32, model);
+	return room;
+}
+
 int kphi_read(const struct kphi *k, struct kphi_ref peer, int model, uint64_t threshold_q32, uint64_t now_ns,
 	      struct kphi_reading *reading)
 {
-	struct look l = {.threshold = &k->usual, .now_ns = now_ns};
 	struct threshold asked;
+	struct look l;
 	int err = 0;
 
 	if (model < KPHI_OWN_MODEL || model >= KPHI_MODELS)
@@ -260,10 +275,8 @@ int kphi_read(const struct kphi *k, struct kphi_ref peer, int model, uint64_t th
 		return -ESTALE;
 	if (model != KPHI_OWN_MODEL)
 		l.peer.model = (uint8_t)model;
-	if (threshold_q32 && threshold_q32 != k->usual.phi) {
-		threshold_prepare_for(&asked, threshold_q32, l.peer.model);
-		l.threshold = &asked;
-	}
+	l.now_ns = now_ns;
+	l.threshold = threshold_at(k, threshold_q32, l.peer.model, &asked);
 	if (l.peer.model == KPHI_MODEL_EMPIRICAL && l.record.state != KPHI_WAITING)
 		err = conclude_by_ring(k, &l, peer.slot);
 	else
