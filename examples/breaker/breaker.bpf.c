@@ -29,7 +29,7 @@ struct {
 	__uint(max_entries, BREAKER_TARGETS);
 	__type(key, struct breaker_address);
 	__type(value, struct breaker_target);
-} targets SEC(".maps");
+} breaker_targets SEC(".maps");
 
 #define LOAD(word) (*(const volatile typeof(word) *)&(word))
 
@@ -71,7 +71,7 @@ static __always_inline bool may_probe(struct breaker_target *t, uint64_t now_ns)
 
 static __always_inline int decide(const struct breaker_address *to)
 {
-	struct breaker_target *t = bpf_map_lookup_elem(&targets, to);
+	struct breaker_target *t = bpf_map_lookup_elem(&breaker_targets, to);
 	uint64_t now_ns = bpf_ktime_get_ns();
 
 	if (!t || !suspected(t, now_ns))

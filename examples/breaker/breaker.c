@@ -105,7 +105,7 @@ int main(int argc, char **argv)
 	for (bool first = true; !kphi_stale(k); first = false) {
 		consumers = mask_of(k, argv[3], consumers);
 		for (int i = 4; i < argc; i++)
-			follow(k, bpf_map__fd(b->maps.targets), argv[i], consumers);
+			follow(k, bpf_map__fd(b->maps.breaker_targets), argv[i], consumers);
 		if (first && printf("breaking\n") > 0)
 			fflush(stdout);
 		sleep(1);

@@ -76,7 +76,7 @@ verdict_is() {
 
 # counted COLUMN: of the breaker's own map, over both addresses
 counted() {
-	bpftool -j map dump name targets | jq "[.[].formatted.value.$1] | add"
+	bpftool -j map dump name breaker_targets | jq "[.[].formatted.value.$1] | add"
 }
 
 # verdict KEY: of web, as it stands in the map

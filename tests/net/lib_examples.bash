@@ -38,5 +38,5 @@ test_program() {
 }
 
 # Before a command: as nobody, in the store's group only.
-# shellcheck disable=SC2034,SC2206 # for the tests; the number of a group
+# shellcheck disable=SC2034,SC2206,SC2207 # for the tests; the number of a group
 MEMBER=(setpriv --reuid=$NOBODY --regid=$(getent group $GROUP | cut -d: -f3) --clear-groups)

@@ -88,7 +88,7 @@ compile() {
 	"$@" -Wall -Wextra -Werror -o "$WORK/use" $(pkg-config --cflags libkphi) $(pkg-config --libs libkphi) && "$WORK/use"
 }
 ok "C99, pedantic" compile gcc -std=c99 -pedantic "$WORK/use.c" -Wl,--no-as-needed
-ok "C11 with clang" compile clang -std=c11 -Weverything -Wno-padded -Wno-declaration-after-statement "$WORK/use.c"
+ok "C11 with clang" compile clang -std=c11 -pedantic "$WORK/use.c"
 if type -P g++ > /dev/null; then
 	ok "C++" compile g++ -std=c++17 "$WORK/use.cc"
 else

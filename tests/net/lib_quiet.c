@@ -23,7 +23,7 @@
 
 static unsigned long allocations;
 
-/* The C library's own, by names that it keeps for such as this. */
+/* The C library's own, by names that it keeps for such as this. NOLINTBEGIN */
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t n, size_t size);
 extern void *__libc_realloc(void *old, size_t size);
@@ -45,6 +45,7 @@ void *realloc(void *old, size_t size)
 	allocations++;
 	return __libc_realloc(old, size);
 }
+/* NOLINTEND */
 
 /* All queries there are. The sum is used, lest nothing be asked. */
 static uint64_t ask_everything(const struct kphi *k, const char *name, uint64_t now_ns)

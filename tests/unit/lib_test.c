@@ -53,7 +53,7 @@ static int begin(void **state)
 		.window.cap_ns = 1000 * MS,
 	};
 	for (i = 0; i < WINDOW; i++) {
-		uint64_t ns = 100 * MS + (i % 2 ? 20 : -20) * MS;
+		uint64_t ns = (i % 2 ? 120 : 80) * MS;
 
 		memory.windows[SLOT][i] = ns | 1ULL << KPHI_RING_STEPS_SHIFT;
 		r->window.n++;

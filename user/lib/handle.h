@@ -6,12 +6,12 @@
 #include <kphi.h>
 #include <sys/types.h>
 
-#include "core/models.h"
+#include "core/policy.h"
 #include "kernel/pin.h"
 #include "kernel/store.h"
 
 #define HANDLE_READY 16
-#define HANDLE_USUAL 8 /* phi, where no threshold is named */
+#define HANDLE_USUAL (POLICY_SUSPECT / Q32_ONE) /* 8: where no threshold is named */
 
 struct kphi {
 	struct store store;

@@ -81,24 +81,24 @@ int kphi_next(const struct kphi *k, uint32_t *cursor, struct kphi_about *about)
 	return 0;
 }
 
-/* The one with this name, or (NULL) with this id. */
+/* Is that his name, or (NULL) his id? */
+static bool is_he(const struct kphi_peer *p, const char *name, const uint8_t *id)
+{
+	if (name)
+		return !strncmp(p->name, name, sizeof(p->name));
+	return id && p->id.kind == KPHI_ID_NATIVE && !memcmp(p->id.bytes, id, sizeof(p->id.bytes));
+}
+
 static int find(const struct kphi *k, const char *name, const uint8_t *id, struct kphi_ref *ref)
 {
 	struct kphi_record record;
 	struct kphi_peer peer;
 
 	for (uint32_t slot = 0; slot < k->store.header->peers; slot++) {
-		const struct kphi_peer *there = &k->store.peers[slot];
-
-		if (k->store.records[slot].state == KPHI_FREE ||
-		    (name ? strncmp(there->name, name, sizeof(there->name)) != 0
-			  : memcmp(there->id.bytes, id, sizeof(there->id.bytes)) != 0))
-			continue;
-		/* It looks like that; the copy decides. */
-		if (store_read(&k->store, slot, &record, &peer) || record.state == KPHI_FREE ||
-		    (name ? strcmp(peer.name, name) != 0
-			  : peer.id.kind != KPHI_ID_NATIVE ||
-				     memcmp(peer.id.bytes, id, sizeof(peer.id.bytes)) != 0))
+		/* A glance without a copy rules out almost every slot; the copy decides. */
+		if (k->store.records[slot].state == KPHI_FREE || !is_he(&k->store.peers[slot], name, id) ||
+		    store_read(&k->store, slot, &record, &peer) || record.state == KPHI_FREE ||
+		    !is_he(&peer, name, id))
 			continue;
 		*ref = (struct kphi_ref){slot, record.generation};
 		return 0;
@@ -244,8 +244,6 @@ static void report(const struct look *l, struct kphi_reading *reading)
 		.muted = l->peer.mute_until_ns > l->now_ns,
 	};
 }
-
-_Static_assert(HANDLE_USUAL *Q32_ONE == POLICY_SUSPECT, "the header says phi 8");
 
 static const struct threshold *threshold_at(const struct kphi *k, uint64_t q32, uint8_t model,
 					    struct threshold *room)
