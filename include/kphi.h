@@ -92,8 +92,12 @@ struct kphi_ref {
 	uint32_t generation;
 };
 
-#define KPHI_NOBODY                                                                                          \
-	((struct kphi_ref){UINT32_MAX, 0}) /* for who was not found yet: every query says -ESTALE */
+/* For who was not found yet: every query says -ESTALE. */
+#ifdef __cplusplus
+#define KPHI_NOBODY (kphi_ref{UINT32_MAX, 0})
+#else
+#define KPHI_NOBODY ((struct kphi_ref){UINT32_MAX, 0})
+#endif
 
 /* By its name, or by the 16 bytes of its node id: -ENOENT if there is none. Looks at every slot. */
 int kphi_find(const struct kphi *k, const char *name, struct kphi_ref *peer);

@@ -81,7 +81,15 @@ is "... witness: what it uses is found" "$(uses 'open|sendto')" 2
 # --- how it is used -----------------------------------------------------------------------------------------------------
 
 is "pkg-config knows its version" "$(pkg-config --modversion libkphi)" "$("$KPHI" --version | grep -o '[0-9][0-9.]*' | head -n 1)"
-printf '#include <kphi.h>\nint main(void) { return kphi_version() == 0; }\n' > "$WORK/use.c"
+cat > "$WORK/use.c" << 'C'
+#include <kphi.h>
+int main(void)
+{
+	struct kphi_ref peer = KPHI_NOBODY;
+
+	return kphi_version() == 0 || peer.slot == 0;
+}
+C
 cp "$WORK/use.c" "$WORK/use.cc"
 compile() {
 	# shellcheck disable=SC2046 # words
@@ -90,7 +98,7 @@ compile() {
 ok "C99, pedantic" compile gcc -std=c99 -pedantic "$WORK/use.c" -Wl,--no-as-needed
 ok "C11 with clang" compile clang -std=c11 -pedantic "$WORK/use.c"
 if type -P g++ > /dev/null; then
-	ok "C++" compile g++ -std=c++17 "$WORK/use.cc"
+	ok "C++" compile g++ -std=c++17 -pedantic "$WORK/use.cc"
 else
 	skip "C++" "no g++ here"
 fi
