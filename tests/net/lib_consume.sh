@@ -184,7 +184,12 @@ esac
 killed=0
 quiet db2 stale > "$WORK/out" 2>&1 || killed=$?
 is "witness: what makes a system call is killed" "$killed" $((128 + 31))
-is "beats allocate nothing" "$(in_ns b "$WORK/lib_quiet" - - sends "$WORK/epoch-quiet" 10.98.0.1)" "0 allocations in 100 beats, 0 failed"
+kphi key add cluster generate "$WORK/key" > "$WORK/out"
+in_ns a kphi peer add signed id 00000000-0000-0000-0000-0000000000e2 key cluster > "$WORK/out" # tests/net/lib_quiet.c
+is "beats allocate nothing, signed ones neither" "$(in_ns b "$WORK/lib_quiet" - - sends "$WORK/epoch-quiet" 10.98.0.1 "$WORK/key")" \
+	"0 allocations in 100 beats, 0 failed"
+ok "they are believed, and so is their goodbye" eventually 20 state_is signed state left
+is "... each of them" "$(peer_field signed beats) $(peer_field signed signed) $(peer_field signed refused)" "100 true 0"
 
 # --- who may, and until when --------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@
  * its strict mode, because in that the clock cannot be read, either.
  *
  *     lib_quiet ROOT PEER queries|clock|stale     clock: kphi_now_ns(), too; stale: the witness, which dies
- *     lib_quiet ROOT PEER sends STATE ADDRESS     counts the allocations of 100 beats
+ *     lib_quiet ROOT PEER sends STATE ADDRESS KEY     counts the allocations of 100 signed beats
  */
 #include <errno.h>
 #include <kphi.h>
@@ -88,11 +88,11 @@ static int be_quiet(void)
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-static int send_beats(const char *state, const char *address)
+static int send_beats(const char *state, const char *address, const char *key)
 {
 	static const uint8_t id[16] = {[15] = 0xe2};
 	const char *to[] = {address, NULL};
-	struct kphi_beat_config config = {.to = to, .id = id, .state = state};
+	struct kphi_beat_config config = {.to = to, .id = id, .state = state, .key = key};
 	struct kphi_sender *sender;
 	char why[KPHI_WHY_SIZE];
 	unsigned long before;
@@ -120,8 +120,8 @@ int main(int argc, char **argv)
 	struct kphi *k;
 	int length;
 
-	if (argc > 5 && !strcmp(mode, "sends"))
-		return send_beats(argv[4], argv[5]);
+	if (argc > 6 && !strcmp(mode, "sends"))
+		return send_beats(argv[4], argv[5], argv[6]);
 	if (argc < 4 || kphi_open(&k, argv[1], why, sizeof(why))) {
 		fprintf(stderr, "%s\n", argc < 4 ? "usage: lib_quiet ROOT PEER MODE" : why);
 		return 1;
