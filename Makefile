@@ -275,6 +275,7 @@ install: all
 		sed -i 's|/usr/bin/kphi|$(SBINDIR)/kphi|' $(DESTDIR)$(UNITDIR)/$$unit.service || exit 1; \
 	done
 	$(Q)$(INSTALL) dist/kphi.yaml $(DESTDIR)$(DOCDIR)/examples/kphi.yaml
+	$(Q)[ -n "$(DESTDIR)" ] || ldconfig 2> /dev/null || true # who is not root has no cache to renew
 
 INSTALLED = $(SBINDIR)/kphi $(patsubst %,$(LIBDIR)/%,$(LIB_FILE) $(LIB_SONAME) libkphi.so libkphi.a) \
 	$(INCLUDEDIR)/kphi.h $(PC) $(patsubst %,$(UNITDIR)/%.service,kphi kphi-store) $(DOCDIR)/examples/kphi.yaml
@@ -285,6 +286,7 @@ uninstall:
 	$(Q)for folder in $(DOCDIR)/examples $(DOCDIR); do \
 		rmdir $(DESTDIR)$$folder 2> /dev/null || true; \
 	done
+	$(Q)[ -n "$(DESTDIR)" ] || ldconfig 2> /dev/null || true # who is not root has no cache to renew
 
 clean:
 	$(call say,CLEAN,$(B))

@@ -115,8 +115,7 @@ for library in "" STATIC=1; do
 done
 is "the shared one needs the library, the static one does not" \
 	"$(for how in shared static; do objdump -p "$WORK/$how/consumer" | grep -c 'NEEDED.*libkphi'; done | xargs)" "1 0"
-is "the C examples are as long as they say, and so is Python's" \
-	"$(awk 'FNR == 1 { n++ } END { print n, (NR < 200) }' "$ROOT"/examples/{consumer.c,emitter.c})-$(($(wc -l < "$ROOT/examples/consumer.py") <= 60))" "2 1-1"
+is "the examples are short" "$(($(wc -l < "$ROOT/examples/consumer.c") <= 60)) $(($(wc -l < "$ROOT/examples/consumer.py") <= 60))" "1 1"
 
 # --- and removed --------------------------------------------------------------------------------------------------------
 
