@@ -16,7 +16,8 @@ mount -t cgroup2 none /mnt/cgroup 2> /dev/null || skip_all "there is no cgroup2 
 CGROUP=$(mktemp -d /mnt/cgroup/kphi-XXXXXX)
 
 # The cgroup is everybody's to see: it ends with this test, however that ends.
-trap 'ended=$?; set +e; trap - ERR; stop breaker 2> /dev/null; rmdir "$CGROUP"; (exit $ended); finish' EXIT
+# shellcheck disable=SC2154 # it is assigned there
+trap 'ended=$?; set +e; trap - ERR; running breaker && stop breaker; rmdir "$CGROUP"; (exit $ended); finish' EXIT
 
 # --- helpers ----------------------------------------------------------------------------------------------------------
 
