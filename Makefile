@@ -2,7 +2,10 @@
 #
 #   make          build/kphi                         make check    build and run every test (root)
 #   make demo     five peers, one death (root)       make bench    JSON lines, each with its baseline (root)
+#   make deb      packages for Debian in build/deb   make man      manual pages in build/man
 #   make fuzz     every fuzz target, FUZZ=60 seconds each
+#   make valgrind the program under valgrind (root)
+#   make coverage the lines of user/ that the tests reach, by folder (root)
 #   make lint     format, clang-tidy, cppcheck       make install  PREFIX=/usr/local, DESTDIR=
 #   make format   lay out the C files                make clean    remove build/
 #   make lib      libkphi, shared and static         make -C examples, once it is installed
@@ -17,7 +20,10 @@ MULTIARCH := $(shell $(CC) -print-multiarch)
 
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith
 CPPFLAGS := -D_GNU_SOURCE -Iinclude -Iuser -I$(B)/gen
-CFLAGS := -std=c11 -O2 -g -fno-strict-aliasing $(WARN)
+CFLAGS := -std=c11 -O2 -g -fno-strict-aliasing $(WARN) $(CFLAGS_EXTRA)
+# What is installed, and what the tests of the program run. The compiler may have some of it by default, or not.
+HARDEN := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
+HARDEN_LINK := -pie -Wl,-z,relro,-z,now,-z,noexecstack
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 BPF_CFLAGS := -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Iinclude -I/usr/include/$(MULTIARCH)
 LDLIBS := -lbpf -lelf -lz -lpcap -lmnl -ljson-c -lsystemd -lcyaml -lyaml -lmicrohttpd -lncursesw -ltinfo -lresolv -lm
@@ -45,7 +51,7 @@ PROG_TESTS := $(patsubst tests/prog/%.c,$(B)/tests/prog/%,$(wildcard tests/prog/
 FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c)) $(B)/tools/bench
 
-.PHONY: FORCE all lib tests tools fuzzers fuzz setup demo check bench lint format install uninstall clean
+.PHONY: FORCE all lib tests tools fuzzers fuzz setup man deb demo check coverage valgrind bench lint format install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -53,7 +59,7 @@ all: $(B)/kphi lib
 
 $(B)/kphi: $(OBJECTS) $(B)/objects
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $(OBJECTS) $(LDLIBS)
+	$(Q)$(CC) $(HARDEN_LINK) $(LDFLAGS) -o $@ $(OBJECTS) $(LDLIBS)
 
 # Written only when the list changes, so that a source file that went away is linked out, too.
 $(B)/objects: FORCE
@@ -114,7 +120,7 @@ $(B)/asan/user/core/%.o: EXTRA =
 $(B)/obj/%.o: %.c Makefile | $(GENERATED)
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(EXTRA) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(HARDEN) $(EXTRA) -MMD -MP -c -o $@ $<
 
 $(B)/asan/%.o: %.c Makefile | $(GENERATED)
 	$(call say,ASAN,$@)
@@ -142,23 +148,40 @@ $(B)/tests/fuzz/%: $(B)/fuzz/tests/fuzz/%.o $(LIBRARY:$(B)/obj/%=$(B)/fuzz/%)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LDLIBS)
 
+# And once to count the lines that the tests reach: nothing is folded away, and a fuzz target has a main() that reads files.
+COVERED := $(patsubst %,$(B)/cov/%,kphi $(UNIT_TESTS:$(B)/%=%) $(FUZZERS:$(B)/%=%))
+$(B)/cov/%.o: %.c Makefile | $(GENERATED)
+	$(call say,COV,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -O0 --coverage -fprofile-update=atomic -MMD -MP -c -o $@ $<
+
+$(COVERED): $(B)/cov/%:
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) --coverage -o $@ $^ -lcmocka $(LDLIBS)
+
+$(B)/cov/kphi: $(OBJECTS:$(B)/obj/%=$(B)/cov/%)
+$(filter-out $(B)/cov/kphi,$(COVERED)): $(B)/cov/%: $(B)/cov/%.o $(LIBRARY:$(B)/obj/%=$(B)/cov/%)
+$(FUZZERS:$(B)/%=$(B)/cov/%): $(B)/cov/tests/fuzz/files.o
+$(B)/cov/tests/unit/scenario_test: $(patsubst %,$(B)/cov/tests/unit/scenario_%.o,script kernel world host)
+
 $(B)/obj/tests/%.o: CPPFLAGS += -Itests
 $(B)/tests/prog/%: $(B)/obj/tests/prog/%.o $(LIBRARY)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -o $@ $^ -lcmocka -lpthread $(LDLIBS)
+	$(Q)$(CC) $(HARDEN_LINK) -o $@ $^ -lcmocka -lpthread $(LDLIBS)
 
 # A tool may name the libraries it needs: TOOL_LIBS_name.
 TOOL_LIBS_phi-vectors := -lmpfr -lgmp
 $(B)/tools/%: $(B)/obj/tools/%.o $(LIBRARY)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -o $@ $^ $(TOOL_LIBS_$*) -lpthread $(LDLIBS)
+	$(Q)$(CC) $(HARDEN_LINK) -o $@ $^ $(TOOL_LIBS_$*) -lpthread $(LDLIBS)
 
 $(B)/tools/bench: $(patsubst %.c,$(B)/obj/%.o,$(filter-out %.bpf.c,$(wildcard tools/bench.d/*.c))) $(LIBRARY)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -o $@ $^ -lpthread $(LDLIBS)
+	$(Q)$(CC) $(HARDEN_LINK) -o $@ $^ -lpthread $(LDLIBS)
 
 tests: $(B)/kphi lib $(B)/tests/lib_threads $(UNIT_TESTS) $(PROG_TESTS) $(FUZZERS) $(TOOLS)
 
@@ -185,14 +208,14 @@ $(B)/pic/user/core/%.o: EXTRA = $(CORE_CFLAGS)
 $(B)/pic/%.o: %.c Makefile | $(GENERATED)
 	$(call say,PIC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LIB_CFLAGS) $(EXTRA) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(filter-out -fPIE,$(HARDEN)) $(LIB_CFLAGS) $(EXTRA) -MMD -MP -c -o $@ $<
 
 lib: $(B)/lib/$(LIB_FILE) $(B)/lib/libkphi.a
 
 $(B)/lib/$(LIB_FILE): $(LIB_SOURCES:%.c=$(B)/pic/%.o) user/lib/libkphi.map
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-soname,$(LIB_SONAME) -Wl,--version-script=user/lib/libkphi.map -Wl,-z,defs \
+	$(Q)$(CC) -shared $(filter-out -pie,$(HARDEN_LINK)) $(LDFLAGS) -Wl,-soname,$(LIB_SONAME) -Wl,--version-script=user/lib/libkphi.map -Wl,-z,defs \
 		-Wl,--gc-sections -Wl,--as-needed -o $@ $(filter %.o,$^) $(LIB_LDLIBS)
 	$(Q)ln -sf $(LIB_FILE) $(@D)/$(LIB_SONAME)
 	$(Q)ln -sf $(LIB_SONAME) $(@D)/libkphi.so
@@ -236,6 +259,14 @@ fuzz: setup
 	$(Q)$(MAKE) --no-print-directory fuzzers $(B)/kphi
 	$(Q)KPHI_FUZZ_SECONDS=$(FUZZ) KPHI_TEST_TIMEOUT=$$(($(FUZZ) * 20 + 120)) tests/run fuzz/
 
+valgrind: setup
+	$(Q)$(MAKE) --no-print-directory $(B)/kphi
+	$(Q)KPHI_VALGRIND=all KPHI_TEST_TIMEOUT=900 tests/run cli/valgrind
+
+coverage: setup
+	$(Q)$(MAKE) --no-print-directory $(COVERED) >&2
+	$(Q)tools/coverage
+
 # Standard output is for the figures.
 bench: setup
 	$(Q)$(MAKE) --no-print-directory $(B)/kphi $(B)/tools/bench >&2
@@ -249,6 +280,19 @@ lint: $(GENERATED)
 format:
 	$(Q)clang-format -i $(OURS)
 
+# Manual pages: the text is in docs/man; the commands and their words are the parser's own, the configuration is the example.
+MANUALS := $(patsubst docs/man/%,$(B)/man/%,$(wildcard docs/man/*.[0-9]))
+
+man: $(MANUALS)
+
+$(B)/man/%: docs/man/% $(B)/kphi dist/kphi.yaml tools/manual
+	$(call say,MAN,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)tools/manual $< > $@
+
+deb:
+	$(Q)tools/deb
+
 PREFIX ?= /usr/local
 SBINDIR ?= $(PREFIX)/sbin
 LIBDIR ?= $(PREFIX)/lib
@@ -257,10 +301,12 @@ UNITDIR ?= $(PREFIX)/lib/systemd/system
 DOCDIR ?= $(PREFIX)/share/doc/kphi
 PC := $(LIBDIR)/pkgconfig/libkphi.pc
 
+MANDIR ?= $(PREFIX)/share/man
+ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
 INSTALL := install -D -m 0644
 
 # What needs no root but for where it goes; nothing is started, and no configuration is put where a daemon would find it.
-install: all
+install: all man
 	$(Q)$(INSTALL) -m 0755 $(B)/kphi $(DESTDIR)$(SBINDIR)/kphi
 	$(Q)$(INSTALL) $(B)/lib/$(LIB_FILE) $(DESTDIR)$(LIBDIR)/$(LIB_FILE)
 	$(Q)ln -sf $(LIB_FILE) $(DESTDIR)$(LIBDIR)/$(LIB_SONAME)
@@ -275,6 +321,12 @@ install: all
 		sed -i 's|/usr/bin/kphi|$(SBINDIR)/kphi|' $(DESTDIR)$(UNITDIR)/$$unit.service || exit 1; \
 	done
 	$(Q)$(INSTALL) dist/kphi.yaml $(DESTDIR)$(DOCDIR)/examples/kphi.yaml
+	$(Q)install -d $(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8
+	$(Q)install -m 0644 $(filter %.3,$(MANUALS)) $(DESTDIR)$(MANDIR)/man3
+	$(Q)install -m 0644 $(filter %.5,$(MANUALS)) $(DESTDIR)$(MANDIR)/man5
+	$(Q)install -m 0644 $(filter %.8,$(MANUALS)) $(DESTDIR)$(MANDIR)/man8
+	$(Q)install -D -m 0644 dist/completion/kphi.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/kphi
+	$(Q)install -D -m 0644 dist/completion/_kphi $(DESTDIR)$(ZSHDIR)/_kphi
 	$(Q)[ -n "$(DESTDIR)" ] || ldconfig 2> /dev/null || true # who is not root has no cache to renew
 
 INSTALLED = $(SBINDIR)/kphi $(patsubst %,$(LIBDIR)/%,$(LIB_FILE) $(LIB_SONAME) libkphi.so libkphi.a) \
@@ -283,6 +335,9 @@ INSTALLED = $(SBINDIR)/kphi $(patsubst %,$(LIBDIR)/%,$(LIB_FILE) $(LIB_SONAME) l
 # Folders that are empty now and have kphi's name go, too; the others are everybody's.
 uninstall:
 	$(Q)rm -f $(INSTALLED:%=$(DESTDIR)%)
+	$(Q)rm -f $(DESTDIR)$(MANDIR)/man8/kphi.8 $(DESTDIR)$(MANDIR)/man8/kphi-*.8 \
+		$(DESTDIR)$(MANDIR)/man5/kphi.yaml.5 $(DESTDIR)$(MANDIR)/man3/libkphi.3 $(DESTDIR)$(PREFIX)/share/bash-completion/completions/kphi \
+		$(DESTDIR)$(ZSHDIR)/_kphi
 	$(Q)for folder in $(DOCDIR)/examples $(DOCDIR); do \
 		rmdir $(DESTDIR)$$folder 2> /dev/null || true; \
 	done

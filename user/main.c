@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/complete.h"
 #include "kernel/load.h"
 #include "kernel/pin.h"
 #include "version.h"
@@ -61,12 +62,56 @@ static int version(enum out_mode mode)
 	return command_finish(o);
 }
 
+/* The last of the words is the one in question, so an OBJECT that is complete has another one behind it. */
+static int complete(struct kphi_cli *cli, int argc, char **argv)
+{
+	const char *begun = argc ? argv[argc - 1] : "";
+
+	for (; argc > 1 && argv[0][0] == '-'; argc--, argv++) {
+		if (!strcmp(argv[0], "--pin") && argc > 2) {
+			cli->pin = argv[1];
+			argc--, argv++;
+		}
+	}
+	for (size_t i = 0; i < OBJECTS && argc > 1; i++)
+		if (!strcmp(argv[0], objects[i].name))
+			return objects[i].run(cli, argc - 1, argv + 1);
+	for (size_t i = 0; i < OBJECTS && argc == 1; i++)
+		complete_offer(begun, objects[i].name, objects[i].help);
+	if (argc == 1)
+		complete_offer(begun, "help", "all OBJECTs");
+	return fflush(stdout) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+}
+
+/* The list of OBJECTs in mdoc(7). */
+static int manual(void)
+{
+	for (size_t i = 0; i < OBJECTS; i++)
+		printf(".It Cm %s\n%s\n", objects[i].name, objects[i].help);
+	return fflush(stdout) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+}
+
+/* What nobody types: a shell asks for words, and the build for the commands of a manual page. */
+static bool asked(struct kphi_cli *cli, const char *word)
+{
+	if (!strcmp(word, "complete"))
+		cli->asked = ASKED_WORDS;
+	else if (!strcmp(word, "manual"))
+		cli->asked = ASKED_MANUAL;
+	return cli->asked != ASKED_WORK;
+}
+
 static int run_object(struct kphi_cli *cli, int argc, char **argv)
 {
 	const char *names[OBJECTS + 1];
 	char reason[512];
 	int which;
 
+	if (argc && cli->asked == ASKED_WORK && asked(cli, argv[0]))
+		return cli->asked == ASKED_WORDS ? complete(cli, argc - 1, argv + 1)
+						 : run_object(cli, argc - 1, argv + 1);
+	if (!argc && cli->asked == ASKED_MANUAL)
+		return manual();
 	if (!argc) {
 		fail("an OBJECT is missing. `kphi help` lists them");
 		return KPHI_EXIT_USAGE;

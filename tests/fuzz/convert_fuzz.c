@@ -30,6 +30,20 @@ static int arrival(struct flow *f, uint32_t number, const struct kphi_beat *beat
 	return 0;
 }
 
+static int lost(struct flow *f, uint64_t n)
+{
+	(void)f;
+	(void)n;
+	return 0;
+}
+
+static int state(struct flow *f, uint32_t number, const struct trace_state *s)
+{
+	(void)s;
+	must(number < f->sunk);
+	return 0;
+}
+
 static int end(struct flow *f)
 {
 	(void)f;
@@ -41,7 +55,7 @@ static void nothing(struct flow *f)
 	(void)f;
 }
 
-static const struct sink_kind counting = {begin, peer, arrival, NULL, end, nothing};
+static const struct sink_kind counting = {begin, peer, arrival, lost, state, end, nothing};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -39,6 +39,38 @@ frames() {
 	END
 }
 
+# request NAME LINE...: as it goes over the wire, whole and in small parts; the last word is the body
+request() {
+	local name=$1 text
+
+	text=$(printf '%s\r\n' "${@:2:$#-2}" && printf '\r\n%s.' "${*: -1}")
+	{ byte 0; printf %s "${text%.}"; } | seed http "$name"
+	{ byte 7; printf %s "${text%.}"; } | seed http "$name-in-parts"
+}
+
+http_seeds() {
+	local path body='{"settings":{"interval_ns":100000000,"pause_ns":0},"window":100,"threshold":8.5,"fixed_ns":1000000000,'
+
+	body+='"models":["normal","loss"],"intervals_ns":[100000000,101000000,99000000],"steps":[1,1,2]}'
+	for path in / /lab /metrics /healthz /api/v1/peers '/api/v1/events?after=7' '/api/v1/window?peer=db%31' \
+		'/api/v1/history?seconds=60' /api/v1/stream /nowhere; do
+		request "get-${path//[^a-z]/-}" "GET $path HTTP/1.1" 'Host: localhost:7441' 'Last-Event-ID: 5000001' ''
+	done
+	request tag 'GET / HTTP/1.1' 'Host: [::1]' 'If-None-Match: *' ''
+	request head 'HEAD /healthz HTTP/1.0' ''
+	request stranger 'GET /metrics HTTP/1.1' 'Host: evil.example' ''
+	request post 'POST /api/v1/phi HTTP/1.1' 'Host: node7' "Content-Length: ${#body}" "$body"
+	request chunked 'POST /api/v1/phi HTTP/1.1' 'Host: node7' 'Transfer-Encoding: chunked' \
+		$'a\r\n{"window":\r\n3\r\n99}\r\n0\r\n\r\n'
+	request smuggled 'POST /api/v1/phi HTTP/1.1' 'Host: node7' 'Content-Length: 2' 'Transfer-Encoding: chunked' '{}'
+	request large 'POST /api/v1/phi HTTP/1.1' 'Host: node7' 'Content-Length: 300000' '{}'
+	request pipelined 'GET /healthz HTTP/1.1' 'Host: localhost' '' 'GET /lab HTTP/1.1' 'Host: localhost' ''
+	printf 'b%s' "$body" | seed phi body
+	printf 'b{"intervals_ns":[1]}' | seed phi least
+	printf 'hnode7:7441\nnode7.example\nwatch.example, other' | seed phi name
+	printf 'h[fe80::1%%eth0]:80\nnode7' | seed phi bracketed
+}
+
 seeds() {
 	local file i
 
@@ -75,6 +107,7 @@ seeds() {
 	printf '10.0.0.2%%eth0' | seed words endpoint
 	printf '0:0133/0fff' | seed words match
 	printf 'audp d10.0.0.2 e9000 g0:01 h8:32le' | seed words rule
+	http_seeds
 	python3 -c 'import struct, sys
 sys.stdout.buffer.write(b"KPHI" + struct.pack(">BBHHHI16sQQQffQQQ", 1, 1, 0, 88, 0, 0, b"1" * 16, 3, 4, 5, 0.5, 0.5, 6, 7, 8))' |
 		seed wire beat
@@ -94,12 +127,26 @@ fuzz() {
 		-max_len=20000 -print_final_stats=1 -artifact_prefix="$found/" "$corpus" "$FUZZ/seeds/$target" > "$log" 2>&1 || status=$?
 	note "$target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs, $(coverage "$log") branches"
 	is "$target: nothing is found" "$status $(sed -n '/^SUMMARY\|not so:/p' "$log")" "0 "
-	mapfile -t known < <(compgen -G "tests/fuzz/found/$target/*")
+	mapfile -t known < <(compgen -G "tests/fuzz/found/$target/*" || true)
 	[ ${#known[@]} = 0 ] || ok "$target: what was found before" "build/tests/fuzz/${target}_fuzz" "${known[@]}"
 	between "$target: the seeds reach somewhere" "$(coverage "$log")" 10 100000
 }
 
+# once DIRECTORY: the seeds alone, through targets that were built to count the lines that they reach
+once() {
+	local target files
+
+	for target in "$1"/*_fuzz; do
+		mapfile -t files < <(find "$FUZZ/seeds/$(basename "$target" _fuzz)" -type f)
+		ok "$(basename "$target" _fuzz): ${#files[@]} seeds" "$target" "${files[@]}"
+	done
+}
+
 seeds
+if [ -n "${KPHI_FUZZ_ONCE-}" ]; then
+	once "$KPHI_FUZZ_ONCE"
+	exit
+fi
 for target in build/tests/fuzz/*_fuzz; do
 	target=$(basename "$target" _fuzz)
 	fuzz "$target"

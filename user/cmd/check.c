@@ -221,17 +221,31 @@ static int check_once(struct kphi_cli *cli, const struct source *source, const s
 
 /* --- the command --- */
 
+/* For the table only: a SOURCE is chosen by its name, so they are not looked up there. */
+static const struct command table[] = {
+	{"SOURCE", NULL, NULL, 0, "[FILE | -]",
+	 "compare what another detector says with what was heard; exit status 3: they disagree"},
+	{"follow", NULL, NULL, 0, "SOURCE [FILE | -]",
+	 "the same as they go on saying it: one line a change, and who knew first"},
+};
+static const struct object object = {"check", table, COUNT(table)};
+
 static void write_help(FILE *to, const void *context)
 {
 	(void)context;
-	fprintf(to, "Usage: kphi check SOURCE [FILE | -]\n"
-		    "           compare what another detector says with what was heard; exit status 3: they "
-		    "disagree\n"
-		    "       kphi check follow SOURCE [FILE | -]\n"
-		    "           the same as they go on saying it: one line a change, and who knew "
-		    "first\n\nSOURCE:\n");
+	command_usage(to, &object);
+	fputs("\nSOURCE:\n", to);
 	for (size_t i = 0; i < sources_count; i++)
 		fprintf(to, "  %-9s  %s\n", sources[i].name, sources[i].from);
+}
+
+/* What the table of commands does not tell. */
+static void write_manual(void)
+{
+	puts(".Pp\nA\n.Ar SOURCE\nis one of:\n.Bl -tag -width cassandra -compact");
+	for (size_t i = 0; i < sources_count; i++)
+		printf(".It Cm %s\n%s\n", sources[i].name, sources[i].from);
+	puts(".El");
 }
 
 static int open_input(struct args *args, struct check_input *input)
@@ -268,8 +282,13 @@ int cmd_check(struct kphi_cli *cli, int argc, char **argv)
 	struct args args = {argc, argv, "check"};
 	const char *choices[CHOICES];
 	bool follow = false;
-	int which;
+	int which, exit = KPHI_EXIT_OK;
 
+	if (command_asked(cli, &object, argc, argv, &exit)) {
+		if (cli->asked == ASKED_MANUAL)
+			write_manual();
+		return exit;
+	}
 	for (size_t i = 0; i < sources_count; i++)
 		choices[i] = sources[i].name;
 	choices[sources_count] = "follow";

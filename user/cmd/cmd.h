@@ -13,7 +13,15 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
+/* What is wanted of an OBJECT: that it does its work, or that its table of commands is read. */
+enum asked {
+	ASKED_WORK,
+	ASKED_WORDS, /* which words may come next: see cmd/complete.h */
+	ASKED_MANUAL, /* its commands as they stand in a manual page: see cmd/manual.h */
+};
+
 struct kphi_cli {
+	enum asked asked;
 	enum out_mode mode;
 	const char *pin; /* --pin DIR, or NULL */
 	bool exit_status; /* --exit-status */
@@ -47,9 +55,26 @@ struct command {
 	const char *help;
 };
 
+/* An OBJECT: its commands. A single one whose name is "" is the OBJECT itself. */
+struct object {
+	const char *name;
+	const struct command *commands;
+	size_t n;
+};
+
 /* Finds the COMMAND (an unambiguous beginning of its name will do) and runs it; `help` prints the table. */
 int command_run(struct kphi_cli *cli, const char *object, const struct command *commands, size_t n, int argc,
 		char **argv);
+
+/* The same of an OBJECT that is its only command, whose name is "". */
+int command_only(struct kphi_cli *cli, const char *object, const struct command *command, int argc,
+		 char **argv);
+
+/* If only the table is asked for: answers from it. Returns whether it was, and the exit code in *exit. */
+bool command_asked(const struct kphi_cli *cli, const struct object *object, int argc, char **argv, int *exit);
+
+/* All its commands and their words, as help text. */
+void command_usage(FILE *to, const struct object *object);
 
 /*
  * Ends the command's document. Returns the exit code, having said why if standard output did not take it.

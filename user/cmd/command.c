@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/complete.h"
+#include "cmd/manual.h"
 
 #define COMMANDS_MAX 16
 
@@ -40,29 +42,36 @@ int command_help(const struct kphi_cli *cli, void (*write)(FILE *to, const void 
 	return command_finish(o);
 }
 
-struct object {
-	const char *name;
-	const struct command *commands;
-	size_t n;
-};
-
-static void write_commands(FILE *to, const void *context)
+void command_usage(FILE *to, const struct object *object)
 {
-	const struct object *object = context;
-
 	for (size_t i = 0; i < object->n; i++) {
 		const struct command *c = &object->commands[i];
 
-		fprintf(to, "%s kphi %s %s%s%s", i ? "      " : "Usage:", object->name, c->name,
-			*c->usage ? " " : "", c->usage);
+		fprintf(to, "%s kphi %s", i ? "      " : "Usage:", object->name);
+		fprintf(to, "%s%s%s%s", *c->name ? " " : "", c->name, *c->usage ? " " : "", c->usage);
 		if (c->specs_count) {
 			putc(' ', to);
 			options_usage(to, c->specs, c->specs_count);
 		}
 		fprintf(to, "\n           %s\n", c->help);
 		options_help(to, c->specs, c->specs_count);
-		putc('\n', to);
+		if (i + 1 < object->n)
+			putc('\n', to);
 	}
+}
+
+static void write_usage(FILE *to, const void *context)
+{
+	command_usage(to, context);
+}
+
+bool command_asked(const struct kphi_cli *cli, const struct object *object, int argc, char **argv, int *exit)
+{
+	if (cli->asked == ASKED_WORDS)
+		*exit = complete_words(cli, object, argc, argv);
+	else if (cli->asked == ASKED_MANUAL)
+		*exit = manual_commands(object);
+	return cli->asked != ASKED_WORK;
 }
 
 int command_run(struct kphi_cli *cli, const char *object, const struct command *commands, size_t n, int argc,
@@ -70,8 +79,11 @@ int command_run(struct kphi_cli *cli, const char *object, const struct command *
 {
 	const char *choices[COMMANDS_MAX + 1];
 	char reason[512];
-	int which;
+	struct object table = {object, commands, n};
+	int which, exit = KPHI_EXIT_OK;
 
+	if (command_asked(cli, &table, argc, argv, &exit))
+		return exit;
 	for (size_t i = 0; i < n; i++)
 		choices[i] = commands[i].name;
 	choices[n] = "help";
@@ -85,11 +97,25 @@ int command_run(struct kphi_cli *cli, const char *object, const struct command *
 		return KPHI_EXIT_USAGE;
 	}
 	if ((size_t)which == n)
-		return command_help(cli, write_commands, &(struct object){object, commands, n});
+		return command_help(cli, write_usage, &table);
 
 	char where[64];
 	struct args args = {argc - 1, argv + 1, where};
 
 	snprintf(where, sizeof(where), "%s %s", object, commands[which].name);
 	return commands[which].run(cli, &args);
+}
+
+int command_only(struct kphi_cli *cli, const char *object, const struct command *command, int argc,
+		 char **argv)
+{
+	struct object table = {object, command, 1};
+	struct args args = {argc, argv, object};
+	int exit = KPHI_EXIT_OK;
+
+	if (command_asked(cli, &table, argc, argv, &exit))
+		return exit;
+	if (argc && !strcmp(argv[0], "help"))
+		return command_help(cli, write_usage, &table);
+	return command->run(cli, &args);
 }

@@ -21,17 +21,6 @@ static const struct option_spec specs[] = {
 	 .help = "how long to watch whether anything arrives; 1s unless given, 0: not at all"},
 };
 
-static void write_help(FILE *to, const void *context)
-{
-	(void)context;
-	fprintf(to, "Usage: kphi doctor ");
-	options_usage(to, specs, COUNT(specs));
-	fprintf(to, "\n           what stands in the way of heartbeats on this host, and what to do about "
-		    "it; exits "
-		    "with 1 if anything fails\n");
-	options_help(to, specs, COUNT(specs));
-}
-
 static void say_figures(struct out *o, const struct finding *finding)
 {
 	out_open_object(o, "figures");
@@ -108,17 +97,14 @@ static int report(struct kphi_cli *cli, const struct survey *v)
 	return exit;
 }
 
-int cmd_doctor(struct kphi_cli *cli, int argc, char **argv)
+static int doctor(struct kphi_cli *cli, struct args *args)
 {
 	struct doctor d = {.watch_ns = WATCH_NS};
-	struct args args = {argc, argv, "doctor"};
 	struct survey v;
 	struct why w;
 	int exit;
 
-	if (argc && !strcmp(argv[0], "help"))
-		return command_help(cli, write_help, NULL);
-	if (options_parse(&args, specs, COUNT(specs), &d))
+	if (options_parse(args, specs, COUNT(specs), &d))
 		return KPHI_EXIT_USAGE;
 	if (survey_open(&v, cli->pin, d.device, d.watch_ns, &w)) {
 		fail("%s", w.text);
@@ -128,4 +114,18 @@ int cmd_doctor(struct kphi_cli *cli, int argc, char **argv)
 	}
 	survey_close(&v);
 	return exit;
+}
+
+int cmd_doctor(struct kphi_cli *cli, int argc, char **argv)
+{
+	static const struct command command = {
+		"",
+		doctor,
+		specs,
+		COUNT(specs),
+		"",
+		"what stands in the way of heartbeats on this host, and what to do about it; exits with 1 if "
+		"anything fails"};
+
+	return command_only(cli, "doctor", &command, argc, argv);
 }

@@ -78,25 +78,20 @@ static int show(const struct event_options *options)
 	return err ? explain(err, options->socket) : KPHI_EXIT_OK;
 }
 
-static int help(void)
+static int event(struct kphi_cli *cli, struct args *args)
 {
-	printf("Usage: kphi event ");
-	options_usage(stdout, specs, COUNT(specs));
-	printf("\n           every suspicion, hold, blindness and mute there is now; or events as they "
-	       "happen\n");
-	options_help(stdout, specs, COUNT(specs));
-	return fflush(stdout) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+	struct event_options options = {.socket = CONFIG_SOCKET_DEFAULT};
+
+	(void)cli;
+	return options_parse(args, specs, COUNT(specs), &options) ? KPHI_EXIT_USAGE : show(&options);
 }
 
 int cmd_event(struct kphi_cli *cli, int argc, char **argv)
 {
-	struct event_options options = {.socket = CONFIG_SOCKET_DEFAULT};
-	struct args args = {argc, argv, "event"};
+	static const struct command command = {
+		"",    event,
+		specs, COUNT(specs),
+		"",    "every suspicion, hold, blindness and mute there is now; or events as they happen"};
 
-	(void)cli;
-	if (argc && !strcmp(argv[0], "help"))
-		return help();
-	if (options_parse(&args, specs, COUNT(specs), &options))
-		return KPHI_EXIT_USAGE;
-	return show(&options);
+	return command_only(cli, "event", &command, argc, argv);
 }

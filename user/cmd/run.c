@@ -128,23 +128,11 @@ static int reload(const struct kphi_cli *cli, const char *socket)
 
 /* --- the command --- */
 
-static int help(void)
-{
-	printf("Usage: kphi run ");
-	options_usage(stdout, specs, COUNT(specs));
-	printf("\n           verdicts and events, until SIGTERM; SIGHUP reads the file again\n");
-	options_help(stdout, specs, COUNT(specs));
-	return fflush(stdout) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
-}
-
-int cmd_run(struct kphi_cli *cli, int argc, char **argv)
+static int daemon_or_question(struct kphi_cli *cli, struct args *args)
 {
 	struct run_options options = {0};
-	struct args args = {argc, argv, "run"};
 
-	if (argc && !strcmp(argv[0], "help"))
-		return help();
-	if (options_parse(&args, specs, COUNT(specs), &options))
+	if (options_parse(args, specs, COUNT(specs), &options))
 		return KPHI_EXIT_USAGE;
 	if (options.reload ? options.check || options.config : options.socket != NULL) {
 		fail("run: `reload` goes with `socket` only, and `socket` with `reload`: the daemon knows "
@@ -158,4 +146,14 @@ int cmd_run(struct kphi_cli *cli, int argc, char **argv)
 	if (options.check)
 		return check(cli, options.config);
 	return run(options.config, cli->pin) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+}
+
+int cmd_run(struct kphi_cli *cli, int argc, char **argv)
+{
+	static const struct command command = {
+		"",    daemon_or_question,
+		specs, COUNT(specs),
+		"",    "verdicts and events, until SIGTERM; SIGHUP reads the file again"};
+
+	return command_only(cli, "run", &command, argc, argv);
 }

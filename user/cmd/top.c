@@ -77,29 +77,29 @@ static int run(const struct kphi_cli *cli, const struct top_options *options)
 	return exit;
 }
 
-static void write_help(FILE *to, const void *context)
-{
-	(void)context;
-	fprintf(to, "Usage: kphi top ");
-	options_usage(to, specs, COUNT(specs));
-	fprintf(to, "\n           peers live, the most suspicious first; h tells the keys. Where standard "
-		    "input or "
-		    "output is no terminal, and with -j: one look\n");
-	options_help(to, specs, COUNT(specs));
-}
-
-int cmd_top(struct kphi_cli *cli, int argc, char **argv)
+static int top(struct kphi_cli *cli, struct args *args)
 {
 	struct top_options options = {.every_ns = 1000000000};
-	struct args args = {argc, argv, "top"};
 
-	if (argc && !strcmp(argv[0], "help"))
-		return command_help(cli, write_help, NULL);
-	if (options_parse(&args, specs, COUNT(specs), &options))
+	if (options_parse(args, specs, COUNT(specs), &options))
 		return KPHI_EXIT_USAGE;
 	if (options.filter && strlen(options.filter) >= TOP_FILTER) {
 		fail("top: filter: it is longer than %d bytes", TOP_FILTER - 1);
 		return KPHI_EXIT_USAGE;
 	}
 	return run(cli, &options);
+}
+
+int cmd_top(struct kphi_cli *cli, int argc, char **argv)
+{
+	static const struct command command = {
+		"",
+		top,
+		specs,
+		COUNT(specs),
+		"",
+		"peers live, the most suspicious first; h tells the keys. Where standard input or output is "
+		"no terminal, and with -j: one look"};
+
+	return command_only(cli, "top", &command, argc, argv);
 }

@@ -181,8 +181,7 @@ int options_parse(struct args *args, const struct option_spec *specs, size_t n, 
 	return check_required(args, specs, n, seen);
 }
 
-/* "interval DURATION" or "model { normal | akka }". */
-static void write_syntax(const struct option_spec *spec, char *text, size_t size)
+void options_syntax(const struct option_spec *spec, char *text, size_t size)
 {
 	const char *placeholder = spec->value ? spec->value : types[spec->type].placeholder;
 	size_t length;
@@ -207,7 +206,7 @@ void options_usage(FILE *to, const struct option_spec *specs, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		size_t length;
 
-		write_syntax(&specs[i], syntax, sizeof(syntax));
+		options_syntax(&specs[i], syntax, sizeof(syntax));
 		length = strlen(syntax) + (specs[i].required ? 0 : 2) + (specs[i].times > 1 ? 3 : 0);
 		if (i && at + 1 + length > HELP_WIDTH) {
 			fprintf(to, "\n%*s", USAGE_INDENT, "");
@@ -228,8 +227,7 @@ static char *glance(uint64_t ns, char text[FORMAT_SIZE])
 	return strlen(format_duration_exact(ns, text)) > 8 ? format_duration(ns, text) : text;
 }
 
-/* " (1ms to 1h)"; nothing when everything goes. */
-static void write_range(const struct option_spec *spec, char *text, size_t size)
+void options_range(const struct option_spec *spec, char *text, size_t size)
 {
 	char min[FORMAT_SIZE], max[FORMAT_SIZE];
 
@@ -261,13 +259,13 @@ void options_help(FILE *to, const struct option_spec *specs, size_t n)
 	size_t width = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		write_syntax(&specs[i], syntax, sizeof(syntax));
+		options_syntax(&specs[i], syntax, sizeof(syntax));
 		if (strlen(syntax) > width && strlen(syntax) <= SYNTAX_WIDTH)
 			width = strlen(syntax);
 	}
 	for (size_t i = 0; i < n; i++) {
-		write_syntax(&specs[i], syntax, sizeof(syntax));
-		write_range(&specs[i], range, sizeof(range));
+		options_syntax(&specs[i], syntax, sizeof(syntax));
+		options_range(&specs[i], range, sizeof(range));
 		fprintf(to, "    %-*s", (int)width, syntax);
 		/* One that is wider than the column gets a line of its own. */
 		if (strlen(syntax) > width)

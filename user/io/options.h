@@ -59,6 +59,12 @@ struct option_spec {
  */
 int options_parse(struct args *args, const struct option_spec *specs, size_t n, void *into);
 
+/* "interval DURATION" or "model { normal | akka }". */
+void options_syntax(const struct option_spec *spec, char *text, size_t size);
+
+/* What the table knows of its values beyond that: " (1ms to 1h)"; nothing when everything goes. */
+void options_range(const struct option_spec *spec, char *text, size_t size);
+
 /*
  * The end of a usage line: name NAME [interval DURATION] [model { normal | akka }]. Long ones go on in
  * further lines, indented; there is no newline at the end.
