@@ -8,6 +8,7 @@
 #   make coverage the lines of user/ that the tests reach, by folder (root)
 #   make lint     format, clang-tidy, cppcheck       make install  PREFIX=/usr/local, DESTDIR=
 #   make format   lay out the C files                make clean    remove build/
+#   make lib      libkphi, shared and static         make -C examples, once it is installed
 #
 # V=1 shows the commands.
 
@@ -50,11 +51,11 @@ PROG_TESTS := $(patsubst tests/prog/%.c,$(B)/tests/prog/%,$(wildcard tests/prog/
 FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c)) $(B)/tools/bench
 
-.PHONY: FORCE all tests tools fuzzers fuzz setup man deb demo check coverage valgrind bench lint format install uninstall clean
+.PHONY: FORCE all lib tests tools fuzzers fuzz setup man deb demo check coverage valgrind bench lint format install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(B)/kphi
+all: $(B)/kphi lib
 
 $(B)/kphi: $(OBJECTS) $(B)/objects
 	$(call say,LINK,$@)
@@ -182,11 +183,63 @@ $(B)/tools/bench: $(patsubst %.c,$(B)/obj/%.o,$(filter-out %.bpf.c,$(wildcard to
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(HARDEN_LINK) -o $@ $^ -lpthread $(LDLIBS)
 
-tests: $(B)/kphi $(UNIT_TESTS) $(PROG_TESTS) $(FUZZERS) $(TOOLS)
+tests: $(B)/kphi lib $(B)/tests/lib_threads $(UNIT_TESTS) $(PROG_TESTS) $(FUZZERS) $(TOOLS)
 
 fuzzers: $(FUZZERS)
 
 tools: $(TOOLS)
+
+# --- libkphi: the parts that a library needs, position-independent, with nothing in sight but what the map names -----------
+
+LIB_VERSION := $(shell sed -n 's/^\#define KPHI_VERSION "\(.*\)"/\1/p' user/version.h)
+LIB_SONAME := libkphi.so.0
+LIB_FILE := libkphi.so.$(LIB_VERSION)
+LIB_SOURCES := $(wildcard user/lib/*.c) \
+	$(patsubst %,user/kernel/%.c,pin store_open store_read why) \
+	$(patsubst %,user/core/%.c,fixed grace models phi phi_empirical phi_loss policy silence) \
+	$(patsubst %,user/beat/%.c,destinations emitter epoch_file node_id trouble vitals wire_codec) \
+	$(patsubst %,user/io/%.c,file format key_file parse parse_id utf8)
+LIB_CFLAGS := -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
+LIB_LDLIBS := -lbpf -lsystemd
+LIB_PRIVATE := $(LIB_LDLIBS) -lelf -lz
+LIB_EXPORTS := $(shell sed -n 's/^\t\(kphi_.*\);/\1/p' user/lib/libkphi.map)
+
+$(B)/pic/user/core/%.o: EXTRA = $(CORE_CFLAGS)
+$(B)/pic/%.o: %.c Makefile | $(GENERATED)
+	$(call say,PIC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(filter-out -fPIE,$(HARDEN)) $(LIB_CFLAGS) $(EXTRA) -MMD -MP -c -o $@ $<
+
+lib: $(B)/lib/$(LIB_FILE) $(B)/lib/libkphi.a
+
+$(B)/lib/$(LIB_FILE): $(LIB_SOURCES:%.c=$(B)/pic/%.o) user/lib/libkphi.map
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -shared $(filter-out -pie,$(HARDEN_LINK)) $(LDFLAGS) -Wl,-soname,$(LIB_SONAME) -Wl,--version-script=user/lib/libkphi.map -Wl,-z,defs \
+		-Wl,--gc-sections -Wl,--as-needed -o $@ $(filter %.o,$^) $(LIB_LDLIBS)
+	$(Q)ln -sf $(LIB_FILE) $(@D)/$(LIB_SONAME)
+	$(Q)ln -sf $(LIB_SONAME) $(@D)/libkphi.so
+
+# One object, so that what is private stays so in the static library, too.
+$(B)/lib/libkphi.a: $(LIB_SOURCES:%.c=$(B)/pic/%.o) user/lib/libkphi.map
+	$(call say,AR,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -nostdlib -r -Wl,--gc-sections $(LIB_EXPORTS:%=-Wl,-u,%) -o $(@D)/libkphi.o $(filter %.o,$^)
+	$(Q)objcopy $(LIB_EXPORTS:%=--keep-global-symbol=%) $(@D)/libkphi.o
+	$(Q)rm -f $@
+	$(Q)$(AR) rcs $@ $(@D)/libkphi.o
+
+# Once more for a test that looks for races between its users: tests/net/lib_threads.c. The fence that it warns of orders
+# reading against the kernel, which it cannot see.
+$(B)/tsan/%.o: %.c Makefile | $(GENERATED)
+	$(call say,TSAN,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-tsan -fsanitize=thread -MMD -MP -c -o $@ $<
+
+$(B)/tests/lib_threads: $(B)/tsan/tests/net/lib_threads.o $(LIB_SOURCES:%.c=$(B)/tsan/%.o)
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -fsanitize=thread -o $@ $^ $(LIB_LDLIBS)
 
 # --- verbs ------------------------------------------------------------------------------------------------------------
 
@@ -219,7 +272,7 @@ bench: setup
 	$(Q)$(MAKE) --no-print-directory $(B)/kphi $(B)/tools/bench >&2
 	$(Q)tools/bench
 
-OURS := $(wildcard include/kphi/*.h bpf/*.[ch] user/*.[ch] user/*/*.[ch] tests/*/*.[ch] tools/*.[ch] tools/*.d/*.[ch])
+OURS := $(wildcard include/*.h include/kphi/*.h examples/*.[ch] examples/*/*.[ch] bpf/*.[ch] user/*.[ch] user/*/*.[ch] tests/*/*.[ch] tools/*.[ch] tools/*.d/*.[ch])
 
 lint: $(GENERATED)
 	$(Q)tools/lint
@@ -241,26 +294,57 @@ deb:
 	$(Q)tools/deb
 
 PREFIX ?= /usr/local
+SBINDIR ?= $(PREFIX)/sbin
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+DOCDIR ?= $(PREFIX)/share/doc/kphi
+PC := $(LIBDIR)/pkgconfig/libkphi.pc
 
 MANDIR ?= $(PREFIX)/share/man
 ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
+INSTALL := install -D -m 0644
 
+# What needs no root but for where it goes; nothing is started, and no configuration is put where a daemon would find it.
 install: all man
-	$(Q)install -D -m 0755 $(B)/kphi $(DESTDIR)$(PREFIX)/sbin/kphi
+	$(Q)$(INSTALL) -m 0755 $(B)/kphi $(DESTDIR)$(SBINDIR)/kphi
+	$(Q)$(INSTALL) $(B)/lib/$(LIB_FILE) $(DESTDIR)$(LIBDIR)/$(LIB_FILE)
+	$(Q)ln -sf $(LIB_FILE) $(DESTDIR)$(LIBDIR)/$(LIB_SONAME)
+	$(Q)ln -sf $(LIB_SONAME) $(DESTDIR)$(LIBDIR)/libkphi.so
+	$(Q)$(INSTALL) $(B)/lib/libkphi.a $(DESTDIR)$(LIBDIR)/libkphi.a
+	$(Q)$(INSTALL) include/kphi.h $(DESTDIR)$(INCLUDEDIR)/kphi.h
+	$(Q)mkdir -p $(DESTDIR)$(dir $(PC))
+	$(Q)sed -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@VERSION@|$(LIB_VERSION)|' \
+		-e 's|@PRIVATE@|$(LIB_PRIVATE)|' user/lib/libkphi.pc.in > $(DESTDIR)$(PC)
+	$(Q)for unit in kphi kphi-store; do \
+		$(INSTALL) dist/$$unit.service $(DESTDIR)$(UNITDIR)/$$unit.service && \
+		sed -i 's|/usr/bin/kphi|$(SBINDIR)/kphi|' $(DESTDIR)$(UNITDIR)/$$unit.service || exit 1; \
+	done
+	$(Q)$(INSTALL) dist/kphi.yaml $(DESTDIR)$(DOCDIR)/examples/kphi.yaml
 	$(Q)install -d $(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8
 	$(Q)install -m 0644 $(filter %.3,$(MANUALS)) $(DESTDIR)$(MANDIR)/man3
 	$(Q)install -m 0644 $(filter %.5,$(MANUALS)) $(DESTDIR)$(MANDIR)/man5
 	$(Q)install -m 0644 $(filter %.8,$(MANUALS)) $(DESTDIR)$(MANDIR)/man8
 	$(Q)install -D -m 0644 dist/completion/kphi.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/kphi
 	$(Q)install -D -m 0644 dist/completion/_kphi $(DESTDIR)$(ZSHDIR)/_kphi
+	$(Q)[ -n "$(DESTDIR)" ] || ldconfig 2> /dev/null || true # who is not root has no cache to renew
 
+INSTALLED = $(SBINDIR)/kphi $(patsubst %,$(LIBDIR)/%,$(LIB_FILE) $(LIB_SONAME) libkphi.so libkphi.a) \
+	$(INCLUDEDIR)/kphi.h $(PC) $(patsubst %,$(UNITDIR)/%.service,kphi kphi-store) $(DOCDIR)/examples/kphi.yaml
+
+# Folders that are empty now and have kphi's name go, too; the others are everybody's.
 uninstall:
-	$(Q)rm -f $(DESTDIR)$(PREFIX)/sbin/kphi $(DESTDIR)$(MANDIR)/man8/kphi.8 $(DESTDIR)$(MANDIR)/man8/kphi-*.8 \
+	$(Q)rm -f $(INSTALLED:%=$(DESTDIR)%)
+	$(Q)rm -f $(DESTDIR)$(MANDIR)/man8/kphi.8 $(DESTDIR)$(MANDIR)/man8/kphi-*.8 \
 		$(DESTDIR)$(MANDIR)/man5/kphi.yaml.5 $(DESTDIR)$(MANDIR)/man3/libkphi.3 $(DESTDIR)$(PREFIX)/share/bash-completion/completions/kphi \
 		$(DESTDIR)$(ZSHDIR)/_kphi
+	$(Q)for folder in $(DOCDIR)/examples $(DOCDIR); do \
+		rmdir $(DESTDIR)$$folder 2> /dev/null || true; \
+	done
+	$(Q)[ -n "$(DESTDIR)" ] || ldconfig 2> /dev/null || true # who is not root has no cache to renew
 
 clean:
 	$(call say,CLEAN,$(B))
 	$(Q)rm -rf $(B)
 
--include $(shell find $(B)/obj $(B)/asan $(B)/fuzz $(B)/cov $(B)/bpf -name '*.d' -type f 2>/dev/null)
+-include $(shell find $(B)/obj $(B)/asan $(B)/fuzz $(B)/bpf $(B)/pic $(B)/tsan -name '*.d' -type f 2>/dev/null)

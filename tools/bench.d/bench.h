@@ -86,6 +86,7 @@ uint32_t scan_judge(const struct store *s, uint64_t now_ns);
 void bench_packets(void);
 void bench_phi(void);
 void bench_scan(void);
+void bench_library(void);
 void bench_scrape(void);
 void bench_replay(void);
 void bench_verdict_lateness(void);

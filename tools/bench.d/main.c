@@ -22,6 +22,7 @@ static const struct {
 	{"packets", bench_packets, false}, /* in XDP */
 	{"phi", bench_phi, false}, /* against libm */
 	{"scan", bench_scan, false}, /* from the store to phi */
+	{"library", bench_library, false}, /* a query of libkphi */
 	{"scrape", bench_scrape, false}, /* from the store to the text of metrics */
 	{"replay", bench_replay, false}, /* from recorded arrivals to verdicts */
 	{"verdict_lateness", bench_verdict_lateness, false}, /* of `kphi run` */

@@ -2,14 +2,13 @@
 #include "beat/destinations.h"
 
 #include <errno.h>
-#include <inttypes.h>
+#include <kphi/wire.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "beat/murmur.h"
-#include "io/error.h"
+#include "io/parse.h"
 
 /* Class selector 6, network control: what routers keep for routing protocols when a link is full (RFC 4594).
  */
@@ -40,6 +39,19 @@ int destinations_add(struct destinations *destinations, const struct sockaddr_st
 			return -EEXIST;
 	destinations->count++;
 	return 0;
+}
+
+int destinations_read(struct destinations *destinations, const char *text, char *why, size_t size)
+{
+	struct sockaddr_storage address;
+	int err = parse_endpoint(text, KPHI_WIRE_PORT, &address, why, size);
+
+	if (err)
+		return err;
+	err = destinations_add(destinations, &address);
+	if (err == -EEXIST)
+		return refuse(err, why, size, "%s is there twice", text);
+	return err ? refuse(err, why, size, "more than %d addresses", DESTINATIONS_MAX) : 0;
 }
 
 static int open_socket(int family)
@@ -84,25 +96,10 @@ int destinations_open(struct destinations *destinations)
 	return 0;
 }
 
-static void say(struct destination *destination, enum trouble_news news, uint64_t now_ns)
+int destinations_send(struct destinations *destinations, const void *bytes, size_t size, uint64_t now_ns)
 {
-	struct trouble *trouble = &destination->trouble;
+	int first = 0;
 
-	if (!murmur_allowed())
-		return;
-	if (news == TROUBLE_OVER)
-		warn("%s: sending works again, after %" PRIu64 " errors in all", destination->name,
-		     trouble->errors);
-	else if (trouble->unsaid == 1)
-		warn("%s: %s", destination->name, strerror(trouble->error));
-	else
-		warn("%s: %s (%" PRIu64 " times)", destination->name, strerror(trouble->error),
-		     trouble->unsaid);
-	trouble_said(trouble, news, now_ns);
-}
-
-void destinations_send(struct destinations *destinations, const void *bytes, size_t size, uint64_t now_ns)
-{
 	for (size_t i = 0; i < destinations->count; i++) {
 		struct destination *to = &destinations->list[i];
 		enum trouble_news news;
@@ -114,9 +111,11 @@ void destinations_send(struct destinations *destinations, const void *bytes, siz
 		else
 			to->sent++;
 		news = trouble_note(&to->trouble, error, now_ns);
-		if (news != TROUBLE_NOTHING)
-			say(to, news, now_ns);
+		if (news != TROUBLE_NOTHING && destinations->news)
+			destinations->news(to, news, now_ns);
+		first = first ? first : -error;
 	}
+	return first;
 }
 
 uint64_t destinations_errors(const struct destinations *destinations)

@@ -26,6 +26,9 @@ struct destinations {
 	struct destination list[DESTINATIONS_MAX];
 	size_t count;
 	int fd4, fd6; /* -1 when no destination needs it */
+	/* Told what is worth a line (see trouble.h), to call trouble_said() if it says so. NULL: nobody is.
+	 */
+	void (*news)(struct destination *destination, enum trouble_news news, uint64_t now_ns);
 };
 
 void destinations_init(struct destinations *destinations);
@@ -36,11 +39,14 @@ void destinations_init(struct destinations *destinations);
  */
 int destinations_add(struct destinations *destinations, const struct sockaddr_storage *address);
 
+/* The same for ADDRESS, ADDRESS:PORT or [IPV6]:PORT, which is refused with a sentence. 0 or -errno. */
+int destinations_read(struct destinations *destinations, const char *text, char *why, size_t size);
+
 /* Opens the sockets that the addresses need, DSCP CS6, TTL 255. */
 int destinations_open(struct destinations *destinations);
 
-/* Never blocks. What fails is counted, and said on stderr when it is worth a line (see trouble.h). */
-void destinations_send(struct destinations *destinations, const void *bytes, size_t size, uint64_t now_ns);
+/* Never blocks. What fails is counted; 0, or -errno of the first that failed. */
+int destinations_send(struct destinations *destinations, const void *bytes, size_t size, uint64_t now_ns);
 
 /* Failed sends to all of them. */
 uint64_t destinations_errors(const struct destinations *destinations);

@@ -117,3 +117,38 @@ int epoch_take(const char *path, const uint8_t node_id[16], uint64_t wall_s, uin
 	}
 	return fd;
 }
+
+void epoch_explain(int err, const char *path, const char *uuid, char *why, size_t size)
+{
+	switch (err) {
+	case -EBUSY:
+		refuse(err, why, size,
+		       "%s: locked by another sender. One id beats once on a host: stop the other sender, or "
+		       "give this one an `id UUID` of its own.",
+		       path);
+		return;
+	case -EBADMSG:
+		refuse(err, why, size,
+		       "%s: damaged, so the last epoch of %s is not known. Delete the file if this host's "
+		       "clock is right: the next epoch is the clock's. If the clock is behind, observers "
+		       "need "
+		       "`kphi peer reset` too.",
+		       path, uuid);
+		return;
+	case -EBADSLT:
+		refuse(err, why, size,
+		       "%s: belongs to another node, not to %s. Name another `state FILE`, or give the `id` "
+		       "that it was written for.",
+		       path, uuid);
+		return;
+	case -EOVERFLOW:
+		refuse(err, why, size,
+		       "%s: no epoch is left above the one in it. Delete the file; observers need `kphi peer "
+		       "reset` too.",
+		       path);
+		return;
+	default:
+		refuse(err, why, size, "%s: cannot save the epoch: %s. Name another place with `state FILE`.",
+		       path, strerror(-err));
+	}
+}

@@ -9,6 +9,7 @@
 #ifndef KPHI_BEAT_EPOCH_FILE_H
 #define KPHI_BEAT_EPOCH_FILE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -21,5 +22,8 @@
  *   -errno      opening, writing or renaming failed
  */
 int epoch_take(const char *path, const uint8_t node_id[16], uint64_t wall_s, uint64_t *epoch);
+
+/* Such an error of `uuid`'s file as a sentence, with what to do about it. */
+void epoch_explain(int err, const char *path, const char *uuid, char *why, size_t size);
 
 #endif

@@ -2,6 +2,7 @@
 #include "beat/sender.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -16,27 +17,21 @@
 #define NS_PER_SECOND 1000000000ULL
 #define CHECK_ROOM_NS 2000000ULL
 
-/*
- * UDP loses, and after a goodbye no beat follows that would make up for it. So the same datagram goes out
- * three times, far enough apart for a full queue to drain; a receiver counts the other two as duplicates.
- */
-#define GOODBYE_COPIES 3
-#define GOODBYE_GAP_NS 20000000ULL
-
-uint64_t sender_now_ns(void)
+static void say_trouble(struct destination *destination, enum trouble_news news, uint64_t now_ns)
 {
-	struct timespec now;
+	struct trouble *trouble = &destination->trouble;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
-}
-
-static uint64_t wall_clock_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	if (!murmur_allowed())
+		return;
+	if (news == TROUBLE_OVER)
+		warn("%s: sending works again, after %" PRIu64 " errors in all", destination->name,
+		     trouble->errors);
+	else if (trouble->unsaid == 1)
+		warn("%s: %s", destination->name, strerror(trouble->error));
+	else
+		warn("%s: %s (%" PRIu64 " times)", destination->name, strerror(trouble->error),
+		     trouble->unsaid);
+	trouble_said(trouble, news, now_ns);
 }
 
 static struct timespec timespec_of(uint64_t ns)
@@ -50,9 +45,9 @@ static struct timespec timespec_of(uint64_t ns)
 void sender_init(struct sender *sender)
 {
 	memset(sender, 0, sizeof(*sender));
-	destinations_init(&sender->destinations);
+	emitter_init(&sender->emitter);
+	sender->emitter.destinations.news = say_trouble;
 	check_init(&sender->check);
-	sender->vitals.uptime_fd = -1;
 	sender->timer_fd = -1;
 	sender->signal_fd = -1;
 	sender->reload_fd = -1;
@@ -89,7 +84,7 @@ int sender_open(struct sender *sender)
 	sender->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (sender->timer_fd < 0)
 		return -errno;
-	return destinations_open(&sender->destinations);
+	return destinations_open(&sender->emitter.destinations);
 }
 
 /* Arming also makes an expired timer unreadable, so that nobody has to read it. */
@@ -100,53 +95,25 @@ static int wait_for_slot(const struct sender *sender)
 	return timerfd_settime(sender->timer_fd, TFD_TIMER_ABSTIME, &at, NULL) < 0 ? -errno : 0;
 }
 
-/* The next message of this epoch: the same fields for beats and goodbyes. */
-static void compose(struct sender *sender, enum kphi_wire_type type, uint8_t bytes[sizeof(struct kphi_wire)])
+static uint16_t wire_flags(const struct sender *sender)
 {
-	struct wire_message *message = &sender->message;
-
-	message->type = type;
-	message->flags = sender->check.degraded ? KPHI_WIRE_DEGRADED : 0;
-	message->sequence++;
-	message->timestamp_ms = wall_clock_ms();
-	message->load_average = sender->vitals.load_average;
-	message->available_capacity = sender->vitals.available_capacity;
-	wire_encode(message, bytes);
-	if (sender->key.id)
-		wire_sign(bytes, &sender->key);
+	return sender->check.degraded ? KPHI_WIRE_DEGRADED : 0;
 }
 
 static int beat(struct sender *sender)
 {
-	uint8_t bytes[sizeof(struct kphi_wire)];
-	uint64_t now_ns = sender_now_ns();
+	uint64_t now_ns = emitter_now_ns();
 
 	if (now_ns - sender->pace.due_ns > sender->latest_ns)
 		sender->latest_ns = now_ns - sender->pace.due_ns;
-	compose(sender, KPHI_WIRE_BEAT, bytes);
-	destinations_send(&sender->destinations, bytes, sizeof(bytes), now_ns);
+	emitter_send(&sender->emitter, KPHI_WIRE_BEAT, wire_flags(sender), now_ns);
 	sender->beats++;
 	if (sender->beats == sender->count)
 		sender->end = SENDER_COUNTED;
 	pace_next(&sender->pace, now_ns);
 	/* Last, because here there is time: the next beat takes what it finds. */
-	vitals_refresh(&sender->vitals, now_ns);
+	vitals_refresh(&sender->emitter.vitals, now_ns);
 	return wait_for_slot(sender);
-}
-
-static void say_goodbye(struct sender *sender)
-{
-	enum kphi_wire_type type = sender->end == SENDER_BEREFT ? KPHI_WIRE_DOWN : KPHI_WIRE_LEAVE;
-	uint8_t bytes[sizeof(struct kphi_wire)];
-	uint64_t at_ns = sender_now_ns();
-
-	compose(sender, type, bytes);
-	for (unsigned int copy = 0; copy < GOODBYE_COPIES; copy++) {
-		struct timespec at = timespec_of(at_ns + copy * GOODBYE_GAP_NS);
-
-		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
-		destinations_send(&sender->destinations, bytes, sizeof(bytes), sender_now_ns());
-	}
 }
 
 static void say_health(const struct check *check)
@@ -180,13 +147,13 @@ static void reload_key(struct sender *sender)
 		;
 	if (key_read(sender->key_file, &key, why, sizeof(why))) {
 		if (murmur_allowed())
-			warn("%s. The beats are signed with key %u as before", why, sender->key.id);
+			warn("%s. The beats are signed with key %u as before", why, sender->emitter.key.id);
 		return;
 	}
-	sender->key = key;
+	sender->emitter.key = key;
 	explicit_bzero(&key, sizeof(key));
 	if (murmur_allowed())
-		warn("the beats are signed with key %u from now on", sender->key.id);
+		warn("the beats are signed with key %u from now on", sender->emitter.key.id);
 }
 
 /* Until the check wants something; UINT64_MAX: not before the next beat. */
@@ -201,7 +168,7 @@ static uint64_t check_wait_ns(const struct sender *sender, uint64_t now_ns)
 
 static void mind_check(struct sender *sender, bool ended, bool has_beaten)
 {
-	uint64_t now_ns = sender_now_ns();
+	uint64_t now_ns = emitter_now_ns();
 	bool changed = ended && check_reap(&sender->check, now_ns);
 
 	if (has_beaten || has_room(sender, now_ns))
@@ -221,7 +188,7 @@ static int step(struct sender *sender)
 		{.fd = sender->timer_fd, .events = POLLIN},  {.fd = sender->check.pidfd, .events = POLLIN},
 		{.fd = sender->reload_fd, .events = POLLIN},
 	};
-	uint64_t wait_ns = check_wait_ns(sender, sender_now_ns());
+	uint64_t wait_ns = check_wait_ns(sender, emitter_now_ns());
 	struct timespec wait = timespec_of(wait_ns);
 	int err = 0;
 
@@ -234,7 +201,7 @@ static int step(struct sender *sender)
 		sender->end = SENDER_BEREFT;
 	else if (pollfds[2].revents)
 		err = beat(sender);
-	if (!err && pollfds[4].revents && (pollfds[2].revents || has_room(sender, sender_now_ns())))
+	if (!err && pollfds[4].revents && (pollfds[2].revents || has_room(sender, emitter_now_ns())))
 		reload_key(sender);
 	if (!err && sender->end == SENDER_RUNS)
 		mind_check(sender, pollfds[3].revents, pollfds[2].revents);
@@ -248,7 +215,9 @@ int sender_run(struct sender *sender)
 	while (!err && sender->end == SENDER_RUNS)
 		err = step(sender);
 	if (!err)
-		say_goodbye(sender);
+		emitter_part(&sender->emitter,
+			     sender->end == SENDER_BEREFT ? KPHI_WIRE_DOWN : KPHI_WIRE_LEAVE,
+			     wire_flags(sender));
 	return err;
 }
 
@@ -260,12 +229,10 @@ static void close_if_open(int fd)
 
 void sender_close(struct sender *sender)
 {
-	destinations_close(&sender->destinations);
-	vitals_close(&sender->vitals);
+	emitter_close(&sender->emitter);
 	check_close(&sender->check);
 	close_if_open(sender->timer_fd);
 	close_if_open(sender->signal_fd);
 	close_if_open(sender->reload_fd);
-	explicit_bzero(&sender->key, sizeof(sender->key));
 	close_if_open(sender->watch_fd);
 }

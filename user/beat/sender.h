@@ -9,9 +9,7 @@
 #include <stdint.h>
 
 #include "beat/check.h"
-#include "beat/destinations.h"
-#include "beat/vitals.h"
-#include "beat/wire_codec.h"
+#include "beat/emitter.h"
 #include "core/pace.h"
 
 enum sender_end {
@@ -22,13 +20,10 @@ enum sender_end {
 };
 
 struct sender {
-	struct wire_message message; /* the latest one; node_id, epoch and cluster_version stay */
-	struct destinations destinations;
+	struct emitter emitter;
 	struct pace pace;
-	struct vitals vitals;
 	struct check check; /* while it is degraded, the beats say so */
 	const char *key_file; /* read again at SIGHUP; NULL: nothing is signed */
-	struct key key;
 	uint64_t beats; /* slots served; goodbyes are not among them */
 	uint64_t count; /* ends after so many beats; 0: never */
 	uint64_t latest_ns; /* the longest that a beat was late */
@@ -54,7 +49,5 @@ int sender_run(struct sender *sender);
 
 /* Closes all, watch_fd included, and kills a check that runs. */
 void sender_close(struct sender *sender);
-
-uint64_t sender_now_ns(void);
 
 #endif

@@ -10,13 +10,10 @@
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "beat/destinations.h"
-#include "beat/epoch_file.h"
-#include "beat/node_id.h"
+#include "beat/emitter.h"
 #include "beat/sender.h"
 #include "cmd/cmd.h"
 #include "io/args.h"
@@ -24,8 +21,7 @@
 #include "io/parse.h"
 #include "io/realtime.h"
 
-#define STATE_DIRECTORY "/var/lib/kphi"
-#define DAY_S           (24 * 60 * 60)
+#define DAY_S (24 * 60 * 60)
 
 #define DEFAULT_PRIORITY    10
 #define DEFAULT_INTERVAL_NS 1000000000ULL
@@ -97,7 +93,7 @@ static const struct option_spec specs[] = {
 	 .type = OPT_STRING,
 	 .offset = offsetof(struct beat_options, state),
 	 .has = OPT_NO_HAS,
-	 .help = "where the restart counter is kept; " STATE_DIRECTORY "/epoch-UUID if not said",
+	 .help = "where the restart counter is kept; " EMITTER_FOLDER "/epoch-UUID if not said",
 	 .value = "FILE"},
 	{.name = "key",
 	 .type = OPT_STRING,
@@ -139,24 +135,17 @@ static const struct option_spec specs[] = {
 static int read_destinations(struct args *args, struct destinations *destinations)
 {
 	const char *word = args_next(args, "an address");
-	struct sockaddr_storage address;
-	char why[WHY_SIZE];
+	char reason[2 * WHY_SIZE];
 	int err;
 
 	if (!word)
 		return -EINVAL;
 	for (; word; word = args->argc && strpbrk(args->argv[0], ".:") ? args_word(args) : NULL) {
-		if (parse_endpoint(word, KPHI_WIRE_PORT, &address, why, sizeof(why)) < 0) {
-			fail("%s: %s", args->where, why);
-			return -EINVAL;
-		}
-		err = destinations_add(destinations, &address);
-		if (err == -EEXIST)
-			fail("%s: %s is there twice", args->where, word);
-		else if (err)
-			fail("%s: more than %d addresses", args->where, DESTINATIONS_MAX);
-		if (err)
+		err = destinations_read(destinations, word, reason, sizeof(reason));
+		if (err) {
+			fail("%s: %s", args->where, reason);
 			return err;
+		}
 	}
 	return 0;
 }
@@ -176,19 +165,6 @@ static int read_options(struct args *args, struct destinations *destinations, st
 		return -EINVAL;
 	}
 	return 0;
-}
-
-static int choose_id(struct beat_options *options)
-{
-	int err;
-
-	if (options->has_id)
-		return 0;
-	err = node_id_of_host(options->id);
-	if (err < 0)
-		fail("this host has no usable /etc/machine-id (%s). Say who is beating with `id UUID`.",
-		     strerror(-err));
-	return err;
 }
 
 static bool has_died(int pidfd)
@@ -219,53 +195,19 @@ static int watch(uint64_t pid, int *watch_fd)
 	return 0;
 }
 
-static void explain_epoch(int err, const char *path, const char *uuid)
-{
-	if (err == -EBUSY)
-		fail("%s: locked by another sender. One id beats once on a host: stop the other sender, "
-		     "or give this one an `id UUID` of its own.",
-		     path);
-	else if (err == -EBADMSG)
-		fail("%s: damaged, so the last epoch of %s is not known. Delete the file if this host's "
-		     "clock is right: the next epoch is the clock's. If the clock is behind, observers "
-		     "need `kphi peer reset` too.",
-		     path, uuid);
-	else if (err == -EBADSLT)
-		fail("%s: belongs to another node, not to %s. Name another `state FILE`, or give the `id` "
-		     "that it was written for.",
-		     path, uuid);
-	else if (err == -EOVERFLOW)
-		fail("%s: no epoch is left above the one in it. Delete the file; observers need "
-		     "`kphi peer reset` too.",
-		     path);
-	else
-		fail("%s: cannot save the epoch: %s. Name another place with `state FILE`.", path,
-		     strerror(-err));
-}
-
-/* The descriptor that holds the lock, or -errno. */
-static int take_epoch(const struct beat_options *options, uint64_t *epoch)
+static int take_epoch(struct emitter *e, const struct beat_options *options)
 {
 	uint64_t wall_s = (uint64_t)time(NULL);
-	char uuid[UUID_SIZE], usual[sizeof(STATE_DIRECTORY "/epoch-") + UUID_SIZE];
-	const char *path = options->state;
-	int fd;
+	char reason[2 * WHY_SIZE];
+	int err = emitter_claim(e, options->state, wall_s, reason, sizeof(reason));
 
-	format_uuid(options->id, uuid);
-	if (!path) {
-		/* Whether it is there now is told by what comes next. */
-		mkdir(STATE_DIRECTORY, 0755);
-		snprintf(usual, sizeof(usual), STATE_DIRECTORY "/epoch-%s", uuid);
-		path = usual;
-	}
-	fd = epoch_take(path, options->id, wall_s, epoch);
-	if (fd < 0)
-		explain_epoch(fd, path, uuid);
-	else if (*epoch > wall_s + DAY_S && !options->key)
+	if (err)
+		fail("%s", reason);
+	else if (e->message.epoch > wall_s + DAY_S && !options->key)
 		warn("epoch %" PRIu64 " is more than a day ahead of this host's clock: observers refuse that "
 		     "unless it is signed. If the clock is right, delete %s.",
-		     *epoch, path);
-	return fd;
+		     e->message.epoch, options->state ? options->state : e->state);
+	return err;
 }
 
 static int take_key(struct sender *sender, const struct beat_options *options)
@@ -273,13 +215,13 @@ static int take_key(struct sender *sender, const struct beat_options *options)
 	char reason[2 * WHY_SIZE];
 
 	sender->key_file = options->key;
-	if (!options->key || !key_read(options->key, &sender->key, reason, sizeof(reason)))
+	if (!options->key || !key_read(options->key, &sender->emitter.key, reason, sizeof(reason)))
 		return 0;
 	fail("%s", reason);
 	return -EINVAL;
 }
 
-/* What can fail is opened before the epoch is raised, so that a refusal costs none. The lock or -errno. */
+/* What can fail is opened before the epoch is raised, so that a refusal costs none. */
 static int prepare(struct sender *sender, const struct beat_options *options)
 {
 	int err = take_key(sender, options);
@@ -291,39 +233,41 @@ static int prepare(struct sender *sender, const struct beat_options *options)
 		fail("cannot start to beat: %s", strerror(-err));
 		return err;
 	}
-	err = vitals_open(&sender->vitals, sender_now_ns());
+	err = vitals_open(&sender->emitter.vitals, emitter_now_ns());
 	if (err)
 		warn("/proc/uptime: %s: the available capacity is sent as 0", strerror(-err));
-	return take_epoch(options, &sender->message.epoch);
+	return take_epoch(&sender->emitter, options);
 }
 
 static void start_pace(struct sender *sender, const struct beat_options *options)
 {
-	uint64_t seed, now_ns = sender_now_ns();
+	uint64_t seed, now_ns = emitter_now_ns();
 
 	/* Early in boot there may be no randomness yet, and jitter is not worth waiting for it. */
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed))
 		seed = now_ns;
-	pace_start(&sender->pace, options->id, options->interval_ns, options->jitter_ppm, seed, now_ns);
+	pace_start(&sender->pace, sender->emitter.message.node_id, options->interval_ns, options->jitter_ppm,
+		   seed, now_ns);
 }
 
 /* On stderr in every mode: stdout gets one document, at the end. */
 static void announce(const struct sender *sender, const struct beat_options *options)
 {
 	char uuid[UUID_SIZE], interval[FORMAT_SIZE], jitter[FORMAT_SIZE];
-	const struct destinations *to = &sender->destinations;
+	const struct destinations *to = &sender->emitter.destinations;
 	struct out *o = out_new(stderr, OUT_TEXT);
 
 	if (!o)
 		return;
-	out_text(o, "beating as %s, epoch %" PRIu64 ", every %s", format_uuid(options->id, uuid),
-		 sender->message.epoch, format_duration_exact(options->interval_ns, interval));
+	out_text(o, "beating as %s, epoch %" PRIu64 ", every %s",
+		 format_uuid(sender->emitter.message.node_id, uuid), sender->emitter.message.epoch,
+		 format_duration_exact(options->interval_ns, interval));
 	if (options->jitter_ppm)
 		out_text(o, " with jitter %s", format_percent(options->jitter_ppm, jitter));
 	for (size_t i = 0; i < to->count; i++)
 		out_text(o, "%s%s", i ? ", " : " to ", to->list[i].name);
-	if (sender->key.id)
-		out_text(o, ", signed with key %" PRIu32, sender->key.id);
+	if (sender->emitter.key.id)
+		out_text(o, ", signed with key %" PRIu32, sender->emitter.key.id);
 	out_text(o, "\n");
 	out_finish(o);
 }
@@ -370,19 +314,19 @@ static int report(const struct kphi_cli *cli, const struct sender *sender)
 	if (!o)
 		return -ENOMEM;
 	out_open_object(o, NULL);
-	out_string(o, "id", "id", format_uuid(sender->message.node_id, uuid));
-	out_u64(o, "epoch", "epoch", sender->message.epoch);
+	out_string(o, "id", "id", format_uuid(sender->emitter.message.node_id, uuid));
+	out_u64(o, "epoch", "epoch", sender->emitter.message.epoch);
 	out_string(o, "ended", "ended by", end_names[sender->end]);
 	out_u64(o, "sent", "beats sent", sender->beats);
 	out_u64(o, "skipped", "slots skipped", sender->pace.skipped);
 	out_duration(o, "delay_max_ns", "longest delay", sender->latest_ns);
-	out_u64(o, "last_sequence", "last sequence", sender->message.sequence);
-	if (sender->key.id)
-		out_u64(o, "key_id", "signed with key", sender->key.id);
+	out_u64(o, "last_sequence", "last sequence", sender->emitter.message.sequence);
+	if (sender->emitter.key.id)
+		out_u64(o, "key_id", "signed with key", sender->emitter.key.id);
 	if (sender->check.command)
 		report_check(o, &sender->check);
-	out_u64(o, "errors", "errors", destinations_errors(&sender->destinations));
-	report_destinations(o, &sender->destinations);
+	out_u64(o, "errors", "errors", destinations_errors(&sender->emitter.destinations));
+	report_destinations(o, &sender->emitter.destinations);
 	out_close_object(o);
 	return out_finish(o);
 }
@@ -410,10 +354,15 @@ static int beat(const struct kphi_cli *cli, struct sender *sender, const struct 
 /* Opens, beats, closes. */
 static int run(const struct kphi_cli *cli, struct sender *sender, const struct beat_options *options)
 {
-	int lock_fd, err;
+	char reason[WHY_SIZE];
+	int err = emitter_identify(&sender->emitter, options->has_id ? options->id : NULL, reason,
+				   sizeof(reason));
 
-	memcpy(sender->message.node_id, options->id, sizeof(options->id));
-	sender->message.cluster_version = options->version;
+	if (err) {
+		fail("%s", reason);
+		return err;
+	}
+	sender->emitter.message.cluster_version = options->version;
 	sender->count = options->count;
 	sender->check.command = options->check;
 	sender->check.every_ns = options->every_ns;
@@ -424,12 +373,8 @@ static int run(const struct kphi_cli *cli, struct sender *sender, const struct b
 		if (err)
 			return err;
 	}
-	lock_fd = prepare(sender, options);
-	if (lock_fd < 0)
-		return lock_fd;
-	err = beat(cli, sender, options);
-	close(lock_fd);
-	return err;
+	err = prepare(sender, options);
+	return err ? err : beat(cli, sender, options);
 }
 
 static int beat_to(struct kphi_cli *cli, struct args *args)
@@ -444,11 +389,9 @@ static int beat_to(struct kphi_cli *cli, struct args *args)
 	int err;
 
 	sender_init(&sender);
-	if (read_options(args, &sender.destinations, &options) < 0)
+	if (read_options(args, &sender.emitter.destinations, &options) < 0)
 		return KPHI_EXIT_USAGE;
-	err = choose_id(&options);
-	if (!err)
-		err = run(cli, &sender, &options);
+	err = run(cli, &sender, &options);
 	sender_close(&sender);
 	return err ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
 }

@@ -233,6 +233,12 @@ void threshold_prepare(struct threshold *t, q32_t phi)
 		threshold_prepare_model(t, phi, (uint8_t)model);
 }
 
+void threshold_prepare_for(struct threshold *t, q32_t phi, uint8_t model)
+{
+	*t = (struct threshold){0};
+	threshold_prepare_model(t, phi, model);
+}
+
 uint64_t estimate_silence_at(const struct kphi_estimate *e, const struct threshold *t)
 {
 	if (!t->phi)
@@ -255,8 +261,8 @@ uint64_t estimate_silence_at(const struct kphi_estimate *e, const struct thresho
 
 uint64_t estimate_silence(const struct kphi_estimate *e, q32_t threshold)
 {
-	struct threshold t = {0};
+	struct threshold t;
 
-	threshold_prepare_model(&t, threshold, e->model);
+	threshold_prepare_for(&t, threshold, e->model);
 	return estimate_silence_at(e, &t);
 }

@@ -85,6 +85,7 @@ struct threshold {
 };
 
 void threshold_prepare(struct threshold *t, q32_t phi); /* for every model */
+void threshold_prepare_for(struct threshold *t, q32_t phi, uint8_t model); /* for this one */
 
 /* estimate_silence(e, t->phi) by one division; t is prepared for the estimate's model. */
 uint64_t estimate_silence_at(const struct kphi_estimate *e, const struct threshold *t);

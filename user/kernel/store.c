@@ -8,7 +8,6 @@
 #include <grp.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -132,19 +131,6 @@ int store_create(struct pin *p, const struct store_size *size, const char *group
 	return err;
 }
 
-/* Windows are maps of that layout: they cannot be taken along, what they were made from comes again. */
-static int refuse_abi(const struct pin *p, int err, const char *abi, struct why *w)
-{
-	return why(
-		w, err,
-		"%s: the store here has ABI %s, this kphi " KPHI_ABI
-		", and it does not touch maps of another layout. Use the kphi that made it; or take its "
-		"peers "
-		"over: `kphi store save FILE` with that one, then with this one `kphi store purge abi %s`, "
-		"`kphi store restore FILE` and `kphi net attach dev NAME`. Their windows begin anew",
-		p->root, abi, abi);
-}
-
 int store_ensure(struct pin *p, struct why *w)
 {
 	static const struct store_size usual = {KPHI_PEERS_DEFAULT, KPHI_WINDOW_DEFAULT, false};
@@ -153,115 +139,31 @@ int store_ensure(struct pin *p, struct why *w)
 	if (pin_has_store(p))
 		return 0;
 	if (pin_other_abi(p, abi))
-		return refuse_abi(p, -EEXIST, abi, w);
+		return store_refuse_abi(p, -EEXIST, abi, w);
 	return store_create(p, &usual, NULL, w);
 }
 
-/* Maps one pinned map read-only; frozen maps allow that to everyone who may open the pin. */
-static const void *map_pin(const struct pin *p, const char *name, uint64_t bytes, struct why *w)
+/* The kernel's own rounding: arrays of eight-byte multiples in whole pages, a page for each map's own things,
+ * and a preallocated hash. */
+static uint64_t pages(uint64_t bytes)
 {
-	uint64_t page = sysconf(_SC_PAGESIZE);
-	char path[PIN_PATH];
-	void *at;
-	int fd = bpf_obj_get(pin_path(p, name, path));
-
-	if (fd < 0) {
-		why(w, -errno, "%s: cannot open: %s%s", path, strerror(errno),
-		    errno == EACCES || errno == EPERM
-			    ? ". Run it as root, or join the group that owns the store"
-			    : "");
-		return NULL;
-	}
-	at = mmap(NULL, (bytes + page - 1) / page * page, PROT_READ, MAP_SHARED, fd, 0);
-	if (at == MAP_FAILED)
-		why(w, -errno, "%s: cannot map: %s", path, strerror(errno));
-	close(fd);
-	return at == MAP_FAILED ? NULL : at;
+	return (bytes + 4095) / 4096 * 4096;
 }
 
-static int no_store(const struct pin *p, struct why *w)
+uint64_t store_memory(const struct kphi_store *h)
 {
-	char abi[16];
+	enum { HASH_ELEMENT = 48, HASH_BUCKET = 16, LOCK = 8 };
+	uint64_t peer = sizeof(struct kphi_peer) + sizeof(struct kphi_rule) + sizeof(struct kphi_record) +
+			sizeof(struct kphi_seal) + sizeof(struct kphi_verdict) +
+			KPHI_RING_SIZE(h->window) * sizeof(uint64_t) + LOCK + HASH_ELEMENT +
+			sizeof(struct kphi_id) + sizeof(struct kphi_slot);
+	uint64_t cpu = sizeof(struct kphi_counters) + sizeof(struct kphi_tick) + sizeof(struct kphi_timer);
+	uint64_t buckets = 1;
 
-	if (pin_other_abi(p, abi))
-		return refuse_abi(p, -ENOENT, abi, w);
-	return why(w, -ENOENT,
-		   "%s: there is no store yet. `kphi net attach dev NAME`, `kphi peer add` and `kphi store "
-		   "create` make one",
-		   p->root);
-}
-
-/* What the daemon writes is not frozen, and what is not frozen is read through a descriptor that cannot
- * write.
- */
-static int open_daemon(const struct pin *p, struct why *w)
-{
-	LIBBPF_OPTS(bpf_obj_get_opts, read_only, .file_flags = BPF_F_RDONLY);
-	char path[PIN_PATH];
-	int fd = bpf_obj_get_opts(pin_path(p, "daemon", path), &read_only);
-
-	return fd < 0 ? why(w, -errno, "%s: cannot open: %s", path, strerror(errno)) : fd;
-}
-
-int store_open(struct store *s, const struct pin *p, struct why *w)
-{
-	*s = (struct store){.daemon = -1};
-	if (!pin_has_store(p) && errno != EACCES)
-		return no_store(p, w);
-	s->header = map_pin(p, "store", sizeof(*s->header), w);
-	if (!s->header)
-		return -EACCES;
-	s->peers = map_pin(p, "peers", s->header->peers * sizeof(*s->peers), w);
-	if (s->peers)
-		s->rules = map_pin(p, "rules", s->header->peers * sizeof(*s->rules), w);
-	if (s->rules)
-		s->records = map_pin(p, "records", s->header->peers * sizeof(*s->records), w);
-	if (s->records)
-		s->windows = map_pin(p, "windows",
-				     (uint64_t)s->header->peers * KPHI_RING_SIZE(s->header->window) *
-					     sizeof(*s->windows),
-				     w);
-	if (s->windows)
-		s->seals = map_pin(p, "seals", s->header->peers * sizeof(*s->seals), w);
-	if (s->seals)
-		s->rings = map_pin(p, "rings", KPHI_RINGS * sizeof(*s->rings), w);
-	if (s->rings)
-		s->counters = map_pin(p, "counters", s->header->cpus * sizeof(*s->counters), w);
-	if (s->counters)
-		s->ticks = map_pin(p, "ticks", s->header->cpus * sizeof(*s->ticks), w);
-	if (s->ticks)
-		s->verdicts = map_pin(p, "verdicts", s->header->peers * sizeof(*s->verdicts), w);
-	if (s->verdicts)
-		s->daemon = open_daemon(p, w);
-	if (s->daemon >= 0)
-		return 0;
-	store_close(s);
-	return -EACCES;
-}
-
-static void unmap(const void *at, uint64_t bytes)
-{
-	if (at)
-		munmap((void *)at, bytes);
-}
-
-void store_close(struct store *s)
-{
-	const struct kphi_store *h = s->header;
-
-	if (!h)
-		return;
-	unmap(s->peers, h->peers * sizeof(*s->peers));
-	unmap(s->rules, h->peers * sizeof(*s->rules));
-	unmap(s->records, h->peers * sizeof(*s->records));
-	unmap(s->windows, (uint64_t)h->peers * KPHI_RING_SIZE(h->window) * sizeof(*s->windows));
-	unmap(s->seals, h->peers * sizeof(*s->seals));
-	unmap(s->rings, KPHI_RINGS * sizeof(*s->rings));
-	unmap(s->counters, h->cpus * sizeof(*s->counters));
-	unmap(s->ticks, h->cpus * sizeof(*s->ticks));
-	unmap(s->verdicts, h->peers * sizeof(*s->verdicts));
-	unmap(h, sizeof(*h));
-	if (s->daemon >= 0)
-		close(s->daemon);
-	*s = (struct store){.daemon = -1};
+	while (buckets < h->peers)
+		buckets *= 2;
+	return pages(h->peers * peer) + pages(buckets * HASH_BUCKET) + pages(h->cpus * cpu) +
+	       pages(sizeof(struct kphi_store)) + pages(sizeof(struct kphi_ports)) + pages(KPHI_HINTS_BYTES) +
+	       pages(KPHI_RINGS * sizeof(struct kphi_ring)) + pages(KPHI_RINGS * sizeof(struct kphi_keys)) +
+	       pages(KPHI_ARRIVALS_BYTES) + pages(sizeof(struct kphi_daemon)) + load_maps_count * pages(1);
 }

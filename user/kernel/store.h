@@ -39,6 +39,9 @@ int store_create(struct pin *p, const struct store_size *size, const char *group
  */
 int store_ensure(struct pin *p, struct why *w);
 
+/* Says that the store here is of another ABI, and what can be done about it. Returns `err`. */
+int store_refuse_abi(const struct pin *p, int err, const char *abi, struct why *w);
+
 int store_open(struct store *s, const struct pin *p, struct why *w);
 void store_close(struct store *s);
 

@@ -5,7 +5,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "kernel/load.h"
 #include "kernel/store.h"
 
 #define TRIES 1000 /* a writer holds the record for some 100 ns */
@@ -158,29 +157,4 @@ int64_t store_find(const struct store *s, const char *name)
 			return slot;
 	}
 	return -1;
-}
-
-/* The kernel's own rounding: arrays of eight-byte multiples in whole pages, a page for each map's own things,
- * and a preallocated hash. */
-static uint64_t pages(uint64_t bytes)
-{
-	return (bytes + 4095) / 4096 * 4096;
-}
-
-uint64_t store_memory(const struct kphi_store *h)
-{
-	enum { HASH_ELEMENT = 48, HASH_BUCKET = 16, LOCK = 8 };
-	uint64_t peer = sizeof(struct kphi_peer) + sizeof(struct kphi_rule) + sizeof(struct kphi_record) +
-			sizeof(struct kphi_seal) + sizeof(struct kphi_verdict) +
-			KPHI_RING_SIZE(h->window) * sizeof(uint64_t) + LOCK + HASH_ELEMENT +
-			sizeof(struct kphi_id) + sizeof(struct kphi_slot);
-	uint64_t cpu = sizeof(struct kphi_counters) + sizeof(struct kphi_tick) + sizeof(struct kphi_timer);
-	uint64_t buckets = 1;
-
-	while (buckets < h->peers)
-		buckets *= 2;
-	return pages(h->peers * peer) + pages(buckets * HASH_BUCKET) + pages(h->cpus * cpu) +
-	       pages(sizeof(struct kphi_store)) + pages(sizeof(struct kphi_ports)) + pages(KPHI_HINTS_BYTES) +
-	       pages(KPHI_RINGS * sizeof(struct kphi_ring)) + pages(KPHI_RINGS * sizeof(struct kphi_keys)) +
-	       pages(KPHI_ARRIVALS_BYTES) + pages(sizeof(struct kphi_daemon)) + load_maps_count * pages(1);
 }
