@@ -19,7 +19,7 @@ CPPFLAGS := -D_GNU_SOURCE -Iinclude -Iuser -I$(B)/gen
 CFLAGS := -std=c11 -O2 -g -fno-strict-aliasing $(WARN)
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 BPF_CFLAGS := -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Iinclude -I/usr/include/$(MULTIARCH)
-LDLIBS := -lbpf -lelf -lz -lpcap -lmnl -ljson-c -lsystemd -lcyaml -lyaml -lmicrohttpd -lncursesw -ltinfo -lresolv -lm
+LDLIBS := -lbpf -lelf -lz -lpcap -lmnl -ljson-c -lsystemd -lcyaml -lyaml -lmicrohttpd -lcap -lseccomp -lncursesw -ltinfo -lresolv -lm
 
 # core/ decides, so it has no floating point: the compiler refuses it outright where it can.
 CORE_CFLAGS := $(if $(filter x86_64 aarch64,$(shell uname -m)),-mgeneral-regs-only)
