@@ -15,9 +15,11 @@ UNITS=$WORK/units
 
 if type -P systemd-analyze > /dev/null; then
 	ANALYZE=(systemd-analyze)
+	OTHERS='' # the units that ours name: systemd's own
 else
 	peer systemd || skip_all "systemd-analyze cannot be had"
 	ANALYZE=(env "LD_LIBRARY_PATH=$PEER_LIB:$(echo "$PEER"/usr/lib/*-linux-gnu*/systemd)" "$PEER/usr/bin/systemd-analyze")
+	OTHERS=$PEER/lib/systemd/system:
 fi
 
 # With the binary that is to be tested in the place of the one that is installed.
@@ -32,7 +34,7 @@ cp "$DIST/kphi-commands.conf" "$WORK/commands/kphi.service.d"
 
 # verified FOLDER UNIT: what systemd has against it
 verified() {
-	(cd "$1" && "${ANALYZE[@]}" --man=no verify "./$2" 2>&1) | grep kphi || true # units of the host are none of ours
+	(cd "$1" && SYSTEMD_UNIT_PATH=$1:$OTHERS "${ANALYZE[@]}" --man=no verify "./$2" 2>&1) | grep kphi || true # units of the host are none of ours
 }
 
 for unit in kphi.service kphi-store.service kphi-beat@x.service run-kphi-bpf.mount; do
