@@ -158,8 +158,8 @@ units() {
 
 	type -P systemd-analyze > /dev/null || { skip "units are valid" "no systemd-analyze here" && return; }
 	mkdir "$WORK/units"
-	for unit in kphi kphi-store; do
-		sed "s|/usr/bin/kphi|$KPHI|" "$ROOT/dist/$unit.service" > "$WORK/units/$unit.service"
+	for unit in kphi.service kphi-store.service run-kphi-bpf.mount; do
+		sed "s|/usr/bin/kphi|$KPHI|" "$ROOT/dist/$unit" > "$WORK/units/$unit"
 	done
 	is "units are valid" "$(SYSTEMD_UNIT_PATH=$WORK/units:/lib/systemd/system systemd-analyze verify "$WORK"/units/* 2>&1)" ""
 }

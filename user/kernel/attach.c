@@ -17,6 +17,8 @@
 #include "kernel/load.h"
 #include "kernel/netns.h"
 
+#define TAG_SIZE (2 * BPF_TAG_SIZE + 1)
+
 const char *const attach_modes[] = {"auto", "native", "tc", "generic", NULL};
 const char *const attach_hooks[] = {"xdp", "tcx", "clsact"};
 
@@ -92,8 +94,14 @@ struct upgrade {
 static int upgrade_one(const struct attachment *a, void *context)
 {
 	struct upgrade *u = context;
-	int err = a->alive ? hook_replace(u->p, a, programs_fd(u->programs, hook_program(a))) : 0;
+	uint32_t which = a->alive ? hook_program(a) : 0;
+	int err = which ? hook_replace(u->p, a, programs_fd(u->programs, which)) : 0;
 
+	if (a->alive && !which)
+		return why(u->w, -EPERM,
+			   "%s: which program reads it can be told from another network namespace only with "
+			   "CAP_SYS_ADMIN. Run `kphi net attach dev %s` there",
+			   a->device, a->device);
 	return err ? why(u->w, err, "%s: cannot put the new program in place: %s", a->device, why_errno(err))
 		   : 0;
 }
@@ -239,31 +247,40 @@ void attach_abandon(const struct pin *p, const char *abi)
 
 /* --- comparing --- */
 
-/* The kernel's digest of a program's instructions; those of the same binary's are the same. */
-static bool tag_of(int program, uint8_t tag[BPF_TAG_SIZE])
+/*
+ * The kernel's digest of a program's instructions, as hexadecimal digits; those of the same binary's are the
+ * same. From what the kernel says of a descriptor, a link's or a program's: to ask for a program by its
+ * number would take CAP_SYS_ADMIN.
+ */
+static bool tag_of(int fd, char tag[TAG_SIZE])
 {
-	struct bpf_prog_info info = {0};
-	uint32_t size = sizeof(info);
+	char path[64], line[128];
+	bool found = false;
+	FILE *file;
 
-	if (program < 0 || bpf_obj_get_info_by_fd(program, &info, &size))
-		return false;
-	memcpy(tag, info.tag, BPF_TAG_SIZE);
-	return true;
+	snprintf(path, sizeof(path), "/proc/thread-self/fdinfo/%d", fd);
+	file = fd < 0 ? NULL : fopen(path, "re");
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = sscanf(line, "prog_tag: %16[0-9a-f]", tag) == 1;
+	if (file)
+		fclose(file);
+	return found;
 }
 
 bool attach_is_current(const struct pin *p, const struct store *s, const struct attachment *a)
 {
 	struct programs programs = {.p = p, .header = s->header};
-	uint8_t present[BPF_TAG_SIZE], ours[BPF_TAG_SIZE];
-	int fd = bpf_prog_get_fd_by_id(a->program_id);
+	char present[TAG_SIZE], ours[TAG_SIZE];
+	int fd = bpf_obj_get(a->pin);
 	bool same = tag_of(fd, present);
+	uint32_t which = hook_program(a);
 	struct why w;
 
 	if (fd >= 0)
 		close(fd);
-	if (!same || programs_need(&programs, hook_program(a), &w))
+	if (!same || !which || programs_need(&programs, which, &w))
 		return false;
-	same = tag_of(programs_fd(&programs, hook_program(a)), ours) && !memcmp(present, ours, sizeof(ours));
+	same = tag_of(programs_fd(&programs, which), ours) && !strcmp(present, ours);
 	programs_free(&programs);
 	return same;
 }

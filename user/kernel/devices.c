@@ -96,14 +96,17 @@ static int ask_all(struct devices *d)
 /* --- what the pinned links say --- */
 
 /*
- * When the program came to the device. The kernel keeps no such time for a link; the program's is right
- * unless a newer one was put in its place meanwhile, and then it is late, never early. It counts suspends.
+ * When the program came to the device. The kernel keeps no such time for a link, and tells a program by its
+ * number only to CAP_SYS_ADMIN. But the control program is loaded with those on the devices and pinned after
+ * them, each time: its time is right unless a newer one was put in its place meanwhile, and then it is late,
+ * never early. It counts suspends.
  */
-static uint64_t attached_ns(uint32_t program_id, uint64_t now_ns)
+static uint64_t attached_ns(const struct devices *d, uint64_t now_ns)
 {
 	struct bpf_prog_info info = {0};
 	uint32_t size = sizeof(info);
-	int fd = bpf_prog_get_fd_by_id(program_id);
+	char path[PIN_PATH];
+	int fd = bpf_obj_get(pin_path(&d->pin, "control", path));
 	struct timespec boot;
 	uint64_t age_ns;
 
@@ -139,7 +142,7 @@ static struct device *grow(struct devices *d, const struct attachment *a, uint64
 	d->list = list;
 	v = &list[d->count++];
 	*v = (struct device){.netns = a->netns, .ifindex = a->ifindex, .here = a->here};
-	v->since_ns = attached_ns(a->program_id, now_ns);
+	v->since_ns = attached_ns(d, now_ns);
 	snprintf(v->name, sizeof(v->name), "%s", a->device);
 	return v;
 }

@@ -12,6 +12,7 @@
 #include "kernel/attach_pin.h"
 #include "kernel/clsact.h"
 #include "kernel/explain.h"
+#include "kernel/link_facts.h"
 #include "kernel/netns.h"
 
 #define BEFORE_FLAG  (1U << 3) /* BPF_F_BEFORE, with nobody named: before everybody */
@@ -34,7 +35,8 @@ static uint32_t store_map_id(const struct pin *p)
 	return info.id;
 }
 
-/* Does it write the records of this store? Then it is a program of ours, whatever its number. */
+/* Does it write the records of this store? Then it is a program of ours, whatever its number. Without
+ * CAP_SYS_ADMIN that cannot be asked, and only what is pinned is known to be ours. */
 static bool writes_store(const struct pin *p, uint32_t program_id)
 {
 	uint32_t maps[PROGRAM_MAPS] = {0}, store = store_map_id(p);
@@ -50,6 +52,15 @@ static bool writes_store(const struct pin *p, uint32_t program_id)
 			found |= store && maps[i] == store;
 	close(fd);
 	return found;
+}
+
+/* The filter where this one is pinned to be; in the namespace of its device. 0: none there is ours. */
+static uint32_t our_filter(const struct pin *p, const struct attachment *a)
+{
+	uint32_t present = clsact_program(a->ifindex, a->priority);
+
+	/* An exchange that was cut short has left the number of the former program in the pin. */
+	return present && (present == a->program_id || writes_store(p, present)) ? present : 0;
 }
 
 uint32_t hook_xdp_program(uint32_t ifindex)
@@ -86,9 +97,8 @@ static void ask_filter(const struct pin *p, struct attachment *a, int fd)
 	a->known = a->here;
 	if (!a->here)
 		return;
-	present = clsact_program(a->ifindex, a->priority);
-	/* An exchange that was cut short has left the number of the former program in the pin. */
-	a->alive = present && (present == a->program_id || writes_store(p, present));
+	present = our_filter(p, a);
+	a->alive = present != 0;
 	if (a->alive)
 		a->program_id = present;
 }
@@ -109,12 +119,15 @@ void hook_ask(const struct pin *p, struct attachment *a)
 
 enum load_program hook_program(const struct attachment *a)
 {
+	struct link_facts link;
 	char name[64];
 
 	if (a->hook == HOOK_XDP)
 		return LOAD_XDP;
-	explain_program(a->program_id, name, sizeof(name));
-	return !strcmp(name, "kphi_tc_ip") ? LOAD_TC_IP : LOAD_TC;
+	if (a->here && !link_facts_of(a->ifindex, &link))
+		return link_packets(link.type) == LINK_IP ? LOAD_TC_IP : LOAD_TC;
+	explain_program(a->program_id, name, sizeof(name)); /* "?" without CAP_SYS_ADMIN */
+	return !strcmp(name, "kphi_tc_ip") ? LOAD_TC_IP : !strcmp(name, "kphi_tc") ? LOAD_TC : 0;
 }
 
 /* --- attaching --- */
@@ -209,7 +222,7 @@ static int replace_filter(const struct pin *p, const struct attachment *a, int p
 	char new[PIN_PATH];
 	int err;
 
-	if (!writes_store(p, clsact_program(a->ifindex, a->priority)))
+	if (!our_filter(p, a))
 		return 0; /* taken off the device meanwhile */
 	err = clsact_replace(a->ifindex, a->priority, program);
 	if (err)
@@ -221,7 +234,7 @@ static int replace_filter(const struct pin *p, const struct attachment *a, int p
 
 static void remove_filter(const struct pin *p, const struct attachment *a)
 {
-	if (!writes_store(p, clsact_program(a->ifindex, a->priority)))
+	if (!our_filter(p, a))
 		return;
 	clsact_remove(a->ifindex, a->priority);
 	if (a->own_qdisc)

@@ -21,7 +21,8 @@ int hook_attach(const struct pin *p, struct attachment *a, int program, bool *pi
 /* Whether it is there, and which program it is. */
 void hook_ask(const struct pin *p, struct attachment *a);
 
-/* Which program it takes. */
+/* Which program it takes. 0: it is in another network namespace, and cannot be asked without CAP_SYS_ADMIN.
+ */
 enum load_program hook_program(const struct attachment *a);
 
 /* Another program in the place of the present one: every packet meets the old one or the new one. */

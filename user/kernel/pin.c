@@ -75,15 +75,26 @@ static int lock_mounting(void)
 	}
 }
 
+/* Whoever has been given just what kphi needs cannot mount. */
+static int refuse_mount(int err, struct why *w)
+{
+	if (err == -EPERM)
+		return why(w, err,
+			   "%s: there is no bpffs yet, and mounting one takes CAP_SYS_ADMIN, which nothing "
+			   "else here does. Have it mounted before: `systemctl start run-kphi-bpf.mount`, or "
+			   "`kphi store create` as root; or name another one with --pin DIR",
+			   PIN_ROOT_DEFAULT);
+	return why(w, err, "%s: cannot mount a bpffs: %s. Mount one elsewhere and name it with --pin DIR",
+		   PIN_ROOT_DEFAULT, strerror(-err));
+}
+
 static int mount_locked(struct why *w)
 {
 	if (mkdir(PIN_ROOT_DEFAULT, 0750) && errno != EEXIST)
 		return why(w, -errno, "%s: cannot make the directory: %s", PIN_ROOT_DEFAULT, strerror(errno));
 	if (!on_bpffs(PIN_ROOT_DEFAULT) &&
 	    mount("bpf", PIN_ROOT_DEFAULT, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0750"))
-		return why(w, -errno,
-			   "%s: cannot mount a bpffs: %s. Mount one elsewhere and name it with --pin DIR",
-			   PIN_ROOT_DEFAULT, strerror(errno));
+		return refuse_mount(-errno, w);
 	return 0;
 }
 
@@ -92,12 +103,13 @@ static int mount_default(struct why *w)
 	int lock, err;
 
 	if (own_mount_namespace())
-		return why(w, -EINVAL,
-			   "%s: not mounting a bpffs here: this process has a mount namespace of its own "
-			   "(`ip netns exec` makes one), and the store would vanish with it. Enter network "
-			   "namespaces with `nsenter --net=...`, run `kphi store create` outside first, or "
-			   "name a bpffs with --pin DIR",
-			   PIN_ROOT_DEFAULT);
+		return why(
+			w, -EINVAL,
+			"%s: not mounting a bpffs here: this process has a mount namespace of its own "
+			"(`ip netns exec` makes one), and the store would vanish with it. Enter network "
+			"namespaces with `nsenter --net=...`, run `kphi store create` outside first (a unit: "
+			"let it require run-kphi-bpf.mount), or name a bpffs with --pin DIR",
+			PIN_ROOT_DEFAULT);
 	lock = lock_mounting();
 	if (lock < 0)
 		return why(w, lock, "%s: cannot make and lock it: %s%s", HOME, why_errno(lock),

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/capability.h>
 #include <unistd.h>
 
 int why(struct why *w, int err, const char *format, ...)
@@ -33,10 +35,31 @@ const char *why_errno(int err)
 	return strerror(err < 0 ? -err : err);
 }
 
+/* Root without them: a unit, or a container. */
+static bool lacks_capabilities(void)
+{
+	static const cap_value_t needed[] = {CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON};
+	cap_t ours = cap_get_proc();
+	bool lacks = false;
+
+	for (size_t i = 0; ours && i < sizeof(needed) / sizeof(*needed); i++) {
+		cap_flag_value_t has = CAP_SET;
+
+		lacks |= !cap_get_flag(ours, needed[i], CAP_EFFECTIVE, &has) && has == CAP_CLEAR;
+	}
+	cap_free(ours);
+	return lacks;
+}
+
 const char *why_denied(int err)
 {
-	if (geteuid() != 0 && (err == -EPERM || err == -EACCES))
+	bool denied = err == -EPERM || err == -EACCES;
+
+	if (denied && geteuid() != 0)
 		return "run it as root (it needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON)";
+	if (denied && lacks_capabilities())
+		return "it needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON, and this process has not all of "
+		       "them";
 	/* To root, EACCES is what the verifier says when it rejects a program. */
 	return err == -EPERM ? "a security policy of this host (LSM, lockdown or seccomp) refuses bpf(2) "
 			       "even to root"

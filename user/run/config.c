@@ -218,6 +218,14 @@ static struct config *config_new(void)
 	return config;
 }
 
+bool config_has_commands(const struct config *config)
+{
+	for (uint32_t i = 0; i < config->engine.consumers; i++)
+		if (config->consumer[i].exec)
+			return true;
+	return false;
+}
+
 void config_free(struct config *config)
 {
 	if (!config)

@@ -87,6 +87,9 @@ struct config {
 struct config *config_load(const char *file, char *why);
 void config_free(struct config *config);
 
+/* Does any consumer have a command? */
+bool config_has_commands(const struct config *config);
+
 /*
  * A decimal number above 0 and at most PHI_MAX with up to nine decimals, to the nearest 2^-32: whole numbers,
  * halves and quarters are exact. 0 or -EINVAL with a reason.

@@ -61,6 +61,7 @@ struct daemon {
 	uint64_t late_bucket;
 	uint64_t late_unsaid; /* times the loop was late since that was last said */
 	bool gave_up;
+	bool tame; /* it has started without commands, so none will have root's privileges in this life */
 	char status[160]; /* as systemd was last told */
 };
 
@@ -88,6 +89,9 @@ bool daemon_serve(struct daemon *d);
 
 int daemon_open(struct daemon *d, const char *file, const char *pin);
 void daemon_close(struct daemon *d);
+
+/* Gives up what it needs no more: after all that takes root's privileges, before anybody can talk to us. */
+void daemon_settle(struct daemon *d);
 
 /* --- reload.c --- */
 

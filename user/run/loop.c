@@ -248,6 +248,7 @@ int daemon_loop(struct daemon *d)
 		return err;
 	}
 	begin(d);
+	daemon_settle(d);
 	sd_notify(0, "READY=1");
 	if (!daemon_serve(d))
 		warn("no memory to start the HTTP server");

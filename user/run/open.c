@@ -12,6 +12,7 @@
 #include "io/error.h"
 #include "kernel/clock.h"
 #include "run/daemon.h"
+#include "run/privilege.h"
 
 static int failed(int err, const char *sentence)
 {
@@ -222,6 +223,24 @@ int daemon_open(struct daemon *d, const char *file, const char *pin)
 	report_config(&d->report, true);
 	daemon_say_config(d, true, said);
 	return 0;
+}
+
+/* Root's privileges have opened them; from now on it is their owners who open them again. */
+static void check_access(const char *path, int mode)
+{
+	if (!eaccess(path, mode))
+		return;
+	warn("%s: %s, once this daemon has started: it gives up root's power over others' files, and `kphi "
+	     "run reload` will be refused. Let it, and the folders that it is in, belong to root",
+	     path, strerror(errno));
+}
+
+void daemon_settle(struct daemon *d)
+{
+	d->tame = !config_has_commands(d->config);
+	privilege_settle_daemon(!d->tame);
+	check_access(d->file, R_OK);
+	check_access(d->config->state, R_OK | W_OK | X_OK);
 }
 
 /* Nothing is detached: beats are recorded on, and the verdicts expire by themselves. */

@@ -11,12 +11,19 @@
 
 #define RELOAD_ROUNDS 10 /* of a second */
 
-static void note_what_waits(struct apply *a, const struct config *old, const struct config *new)
+static void note_what_waits(const struct daemon *d, struct apply *a, const struct config *new)
 {
+	const struct config *old = d->config;
+
 	if (strcmp(old->state, new->state) != 0)
 		apply_note(a, "`state` takes effect at the next start");
 	if (old->priority != new->priority)
 		apply_note(a, "`priority` takes effect at the next start");
+	if (d->tame && config_has_commands(new))
+		apply_note(
+			a,
+			"commands (`exec`) run without root's privileges until the next start, because this "
+			"daemon has started without any command and given those up");
 }
 
 /* Peers of the former file that this one no longer names: they may be missed by somebody, so they are named.
@@ -129,7 +136,7 @@ static void reload(struct daemon *d)
 		config_free(new);
 		return;
 	}
-	note_what_waits(&a, old, new);
+	note_what_waits(d, &a, new);
 	note_forgotten(&a, old, new);
 	if (devices_check(d->devices, clock_monotonic_ns(), daemon_event, d) > 0)
 		engine_scan(d->engine, clock_monotonic_ns());

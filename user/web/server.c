@@ -15,6 +15,7 @@
 #include "io/error.h"
 #include "io/parse.h"
 #include "kernel/clock.h"
+#include "run/privilege.h"
 
 #define LOOK_US        1000000 /* between two looks at the peers ... */
 #define LOOK_WATCHED   4 /* ... and so many times more often while somebody watches */
@@ -219,6 +220,7 @@ int web_run(const struct web_options *options)
 	s.listener.file.fd = -1;
 	err = open_server(&s);
 	if (!err) {
+		privilege_settle_server(s.listener.file.fd >= 0);
 		err = sd_event_loop(s.loop);
 		if (err < 0)
 			fail("the event loop failed: %s", strerror(-err));
