@@ -304,6 +304,7 @@ PC := $(LIBDIR)/pkgconfig/libkphi.pc
 MANDIR ?= $(PREFIX)/share/man
 ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
 INSTALL := install -D -m 0644
+UNITS := $(notdir $(wildcard dist/*.service dist/*.mount))
 
 # What needs no root but for where it goes; nothing is started, and no configuration is put where a daemon would find it.
 install: all man
@@ -316,9 +317,9 @@ install: all man
 	$(Q)mkdir -p $(DESTDIR)$(dir $(PC))
 	$(Q)sed -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@VERSION@|$(LIB_VERSION)|' \
 		-e 's|@PRIVATE@|$(LIB_PRIVATE)|' user/lib/libkphi.pc.in > $(DESTDIR)$(PC)
-	$(Q)for unit in kphi kphi-store; do \
-		$(INSTALL) dist/$$unit.service $(DESTDIR)$(UNITDIR)/$$unit.service && \
-		sed -i 's|/usr/bin/kphi|$(SBINDIR)/kphi|' $(DESTDIR)$(UNITDIR)/$$unit.service || exit 1; \
+	$(Q)for unit in $(UNITS); do \
+		$(INSTALL) dist/$$unit $(DESTDIR)$(UNITDIR)/$$unit && \
+		sed -i 's|/usr/bin/kphi|$(SBINDIR)/kphi|' $(DESTDIR)$(UNITDIR)/$$unit || exit 1; \
 	done
 	$(Q)$(INSTALL) dist/kphi.yaml $(DESTDIR)$(DOCDIR)/examples/kphi.yaml
 	$(Q)install -d $(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8
@@ -330,7 +331,7 @@ install: all man
 	$(Q)[ -n "$(DESTDIR)" ] || ldconfig 2> /dev/null || true # who is not root has no cache to renew
 
 INSTALLED = $(SBINDIR)/kphi $(patsubst %,$(LIBDIR)/%,$(LIB_FILE) $(LIB_SONAME) libkphi.so libkphi.a) \
-	$(INCLUDEDIR)/kphi.h $(PC) $(patsubst %,$(UNITDIR)/%.service,kphi kphi-store) $(DOCDIR)/examples/kphi.yaml
+	$(INCLUDEDIR)/kphi.h $(PC) $(UNITS:%=$(UNITDIR)/%) $(DOCDIR)/examples/kphi.yaml
 
 # Folders that are empty now and have kphi's name go, too; the others are everybody's.
 uninstall:
