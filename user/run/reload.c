@@ -19,27 +19,14 @@ static void note_what_waits(struct apply *a, const struct config *old, const str
 		apply_note(a, "`priority` takes effect at the next start");
 }
 
-/* Peers of the former file that this one no longer names: they may be missed by somebody, so they are named.
- */
-static void note_forgotten(struct apply *a, const struct config *old, const struct config *new)
+/* They are named, because nobody asks for them any more. Who was deleted is not there any more, either. */
+static void note_forgotten(struct apply *a)
 {
-	const struct kphi_peer *first = NULL;
-	uint32_t forgotten = 0;
-
-	/* Both are sorted by name. */
-	for (uint32_t i = 0, k = 0; i < old->peers_count; i++) {
-		while (k < new->peers_count && strcmp(new->peers[k].name, old->peers[i].name) < 0)
-			k++;
-		if (k < new->peers_count && !strcmp(new->peers[k].name, old->peers[i].name))
-			continue;
-		first = first ? first : &old->peers[i];
-		forgotten++;
-	}
-	if (forgotten)
+	if (a->forgotten)
 		apply_note(a,
 			   "%u peers have left the file and are still watched: %s%s. `kphi peer del NAME` "
 			   "ends that",
-			   forgotten, first->name, forgotten > 1 ? " and others" : "");
+			   a->forgotten, a->first_forgotten, a->forgotten > 1 ? " and others" : "");
 }
 
 /* The limits of commands go with their consumers. */
@@ -108,6 +95,7 @@ static void reload(struct daemon *d)
 		.store = &d->store,
 		.control = &d->control,
 		.config = new,
+		.former = old,
 		.attacher = d->attacher,
 	};
 	struct why w;
@@ -130,7 +118,7 @@ static void reload(struct daemon *d)
 		return;
 	}
 	note_what_waits(&a, old, new);
-	note_forgotten(&a, old, new);
+	note_forgotten(&a);
 	if (devices_check(d->devices, clock_monotonic_ns(), daemon_event, d) > 0)
 		engine_scan(d->engine, clock_monotonic_ns());
 	if (!take_consumers(d, new)) {
