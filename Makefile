@@ -3,6 +3,7 @@
 #   make          build/kphi                         make check    build and run every test (root)
 #   make demo     five peers, one death (root)       make bench    JSON lines, each with its baseline (root)
 #   make fuzz     every fuzz target, FUZZ=60 seconds each
+#   make soak     10,000 senders that come and go, FOR=10m; SEED=N repeats one (root)
 #   make lint     format, clang-tidy, cppcheck       make install  PREFIX=/usr/local, DESTDIR=
 #   make format   lay out the C files                make clean    remove build/
 #
@@ -44,7 +45,7 @@ PROG_TESTS := $(patsubst tests/prog/%.c,$(B)/tests/prog/%,$(wildcard tests/prog/
 FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c)) $(B)/tools/bench
 
-.PHONY: FORCE all tests tools fuzzers fuzz setup demo check bench lint format install uninstall clean
+.PHONY: FORCE all tests tools fuzzers fuzz setup demo check bench soak lint format install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -187,6 +188,12 @@ fuzz: setup
 bench: setup
 	$(Q)$(MAKE) --no-print-directory $(B)/kphi $(B)/tools/bench >&2
 	$(Q)tools/bench
+
+FOR ?= 10m
+PEERS ?= 10000
+soak: setup
+	$(Q)$(MAKE) --no-print-directory $(B)/kphi $(B)/tools/swarm >&2
+	$(Q)tools/soak for $(FOR) peers $(PEERS) $(if $(SEED),seed $(SEED))
 
 OURS := $(wildcard include/kphi/*.h bpf/*.[ch] user/*.[ch] user/*/*.[ch] tests/*/*.[ch] tools/*.[ch] tools/*.d/*.[ch])
 
