@@ -46,7 +46,8 @@ class World:
                        ("join", 2, 169.99, 170, EPOCH + 1),
                        ("join", 0, 174.99, 175, EPOCH + 1), ("die", 4, 180.1, 180), ("gap", 1, 190, 212.99, 213)]
         self.totals = {"beats": 900, "leaves": 1, "dropped": 12, "failed": 0, "skipped": 0, "late_max_ns": 100}
-        self.life = {1: [event("config", 101, detail="7 peers: 7 added, 0 changed"), event("never_heard", 106.2, "n3"),
+        self.life = {1: [event("config", 101, detail="7 peers: 7 added, 0 changed"),
+                         event("never_heard", 106.2, "n3"),
                          event("suspect", 106.2, "n3", "page", cause="never_heard"), trust(140, "n3", 106.2),
                          event("leave", 152, "n2"), suspect(154.56, "n0")],
                      2: [event("config", 157, detail="7 peers: 0 added, 0 changed"),
@@ -63,14 +64,14 @@ class World:
                         done("upgrade", 130, begin=129 * S, status=0, text=""),
                         done("start", 157, life=2), done("ready", 157.3, life=2),
                         done("scrape", 180, whole=True, bytes=9, took_ns=1000),
-                        done("state", 230, status=0, suspects=["n4"]), done("ending", 231, life=2, alive=True),
-                        done("ended", 231, life=2, status=0)]
+                        done("state", 270, status=0, suspects=["n4"]), done("ending", 271, life=2, alive=True),
+                        done("ended", 271, life=2, status=0)]
         self.samples = [{"t": at * S, "role": role, "pid": 1, "life": 2, "rss_kib": 5000, "own_kib": 4000, "fds": 12}
-                        for at in range(158, 230, 2) for role in ("daemon", "web", "recorder", "follower")]
+                        for at in range(158, 270, 2) for role in ("daemon", "web", "recorder", "follower")]
         self.documents = {"bpf.first": {"programs": ["kphi_xdp"], "links": 1, "maps": 18},
                           "bpf.last": {"programs": ["kphi_xdp"], "links": 1, "maps": 18}, "purged": 0,
-                          "net.json": {"counters": {"beat": 890, "leave": 1, "unknown_peer": 10, "duplicate": 0, "restart": 3,
-                                                    "unrecorded": 11}},
+                          "net.json": {"counters": {"beat": 890, "leave": 1, "unknown_peer": 10, "duplicate": 0,
+                                                    "restart": 3, "unrecorded": 11}},
                           "link.json": [{"stats64": {"rx": {"dropped": 0}}}],
                           "trace.json": {"arrivals": 880, "lost": 11, "torn_bytes": 0, "ended": True,
                                           "bytes_per_arrival": 6}}
@@ -90,6 +91,10 @@ class World:
     def late(self):
         self.drop("suspect", "n4")
         self.say(suspect(195, "n4", 15))
+
+    def withhold(self):
+        self.drop("suspect", "n4")
+        self.say(event("hold", 184.57, "n4", "page", silence_ns=4 * S))
 
     def unheard(self):
         self.number()
@@ -114,7 +119,7 @@ class World:
             for verb, peer, *times in self.swarm:
                 numbers = [t if t in (EPOCH, EPOCH + 1, 22000) else int(t * S) for t in times]
                 file.write(" ".join(map(str, (verb, peer, *numbers))) + "\n")
-            file.write(f"end {232 * S} " + " ".join(f"{k} {v}" for k, v in self.totals.items()) + "\n")
+            file.write(f"end {272 * S} " + " ".join(f"{k} {v}" for k, v in self.totals.items()) + "\n")
         for n, life in self.life.items():
             dump(f"life.{n}", life)
             dump(f"follow.{n}", self.heard[n] if self.heard else life)
@@ -127,6 +132,7 @@ class World:
 
 FAULTS = {
     "a death that nobody told": ("every death is found", lambda w: w.drop("suspect", "n4")),
+    "a death withheld for more than a minute": ("every death is found", World.withhold),
     "a death told 10 s after its deadline": ("every death is found", World.late),
     "a late comer who was not missed": ("every death is found", lambda w: w.drop("suspect", "n3")),
     "a lossy path that was not noticed": ("every death is found", lambda w: w.drop("suspect", "n1")),
