@@ -22,6 +22,7 @@ from kernel import bpf_left
 KPHI = [os.environ["KPHI"], "--pin", os.environ["KPHI_PIN"]]
 SECOND_NS = 1_000_000_000
 SAMPLE_S, SCRAPE_S, PROGRESS_S = 2, 5, 5
+READY_S = 60  # in which a daemon listens that nobody kills, on however busy a machine
 
 
 class Journal:
@@ -66,7 +67,8 @@ class Conductor:
         self.samples = Journal(f"{folder}/samples.log")
         self.life, self.daemon, self.follower = 0, None, None
         self.recorder = int(os.environ["SOAK_RECORDER"])
-        self.ended = threading.Event()
+        self.ended, self.ready = threading.Event(), threading.Event()
+        self.reloading = threading.Lock()
         self.done = {"kill": 0, "reload": 0, "upgrade": 0}
         with open(f"{folder}/peers") as file:
             self.peers = file.read()
@@ -88,6 +90,10 @@ class Conductor:
         os.rename(f"{self.yaml}.new", self.yaml)
 
     def reload(self, number, names=""):
+        with self.reloading:
+            self.reload_alone(number, names)
+
+    def reload_alone(self, number, names):
         begin_ns = time.monotonic_ns()
         self.configure(number)
         for name in filter(None, names.split(",")):
@@ -95,14 +101,17 @@ class Conductor:
             status, text = answer("peer", "del", name)
             if status and "there is no peer of that name" not in text:  # one that a killed daemon never added
                 self.journal.say("refused", of=f"peer del {name}", text=text)
-        running = self.daemon and self.daemon.poll() is None
-        status, text = answer("run", "reload", "socket", self.socket) if running else (0, "no daemon")
+        status, text = 0, "no daemon"
+        if self.daemon.poll() is None:
+            self.ready.wait(READY_S)
+            status, text = answer("run", "reload", "socket", self.socket)
         self.journal.say("reload", begin=begin_ns, number=int(number), status=status, text=text.strip())
 
     # --- the daemon ---
 
     def start(self):
         self.life += 1
+        self.ready.clear()
         path = f"{self.folder}/life.{self.life}"
         with open(path, "w") as out, open(f"{path}.err", "w") as err:
             self.daemon = subprocess.Popen([*KPHI, "run", "config", self.yaml], stdin=subprocess.DEVNULL, stdout=out,
@@ -117,6 +126,7 @@ class Conductor:
         if daemon.poll() is not None:
             return
         self.journal.say("ready", life=life)
+        self.ready.set()
         with open(f"{self.folder}/follow.{life}", "w") as out:
             follower = subprocess.Popen([*KPHI, "event", "follow", "state", "socket", self.socket],
                                         stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.DEVNULL)
