@@ -23,6 +23,8 @@ KPHI = [os.environ["KPHI"], "--pin", os.environ["KPHI_PIN"]]
 SECOND_NS = 1_000_000_000
 SAMPLE_S, SCRAPE_S, PROGRESS_S = 2, 5, 5
 READY_S = 60  # in which a daemon listens that nobody kills, on however busy a machine
+BUSY = "another command is at work on the store"  # and one is asked to try again
+TRIES = 6
 
 
 class Journal:
@@ -104,7 +106,11 @@ class Conductor:
         status, text = 0, "no daemon"
         if self.daemon.poll() is None:
             self.ready.wait(READY_S)
-            status, text = answer("run", "reload", "socket", self.socket)
+            status, text = 1, BUSY
+            # An exchange of programs may hold the store for longer than a reload waits.
+            for _ in range(TRIES):
+                if status and BUSY in text:
+                    status, text = answer("run", "reload", "socket", self.socket)
         self.journal.say("reload", begin=begin_ns, number=int(number), status=status, text=text.strip())
 
     # --- the daemon ---
