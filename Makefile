@@ -6,6 +6,7 @@
 #   make fuzz     every fuzz target, FUZZ=60 seconds each
 #   make valgrind the program under valgrind (root)
 #   make coverage the lines of user/ that the tests reach, by folder (root)
+#   make soak     10,000 senders that come and go, FOR=10m; SEED=N repeats one (root)
 #   make lint     format, clang-tidy, cppcheck       make install  PREFIX=/usr/local, DESTDIR=
 #   make format   lay out the C files                make clean    remove build/
 #   make lib      libkphi, shared and static         make -C examples, once it is installed
@@ -51,7 +52,7 @@ PROG_TESTS := $(patsubst tests/prog/%.c,$(B)/tests/prog/%,$(wildcard tests/prog/
 FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c)) $(B)/tools/bench
 
-.PHONY: FORCE all lib tests tools fuzzers fuzz setup man deb demo check coverage valgrind bench lint format install uninstall clean
+.PHONY: FORCE all lib tests tools fuzzers fuzz setup man deb demo check coverage valgrind bench lint format install uninstall clean soak
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -271,6 +272,12 @@ coverage: setup
 bench: setup
 	$(Q)$(MAKE) --no-print-directory $(B)/kphi $(B)/tools/bench >&2
 	$(Q)tools/bench
+
+FOR ?= 10m
+PEERS ?= 10000
+soak: setup
+	$(Q)$(MAKE) --no-print-directory $(B)/kphi $(B)/tools/swarm >&2
+	$(Q)tools/soak for $(FOR) peers $(PEERS) $(if $(SEED),seed $(SEED))
 
 OURS := $(wildcard include/*.h include/kphi/*.h examples/*.[ch] examples/*/*.[ch] bpf/*.[ch] user/*.[ch] user/*/*.[ch] tests/*/*.[ch] tools/*.[ch] tools/*.d/*.[ch])
 

@@ -305,6 +305,19 @@ ok "... begins that window anew" test "$(peer_field db4 beats)" -lt "$beats"
 is "... and has its effect" "$(peer_field db4 interval_ns)" 150000000
 ok "... and leaves the others" test "$(peer_field db5 beats)" -ge "$beats"
 
+# Who has left the file stays, and is named; who was deleted is gone.
+cp "$FILE" "$WORK/before.yaml"
+for n in 1 2 3; do
+	sed -i "s/^consumers:/  - {name: leaver$n, id: 00000000-0000-0000-0000-00000000000$n, interval: 1h}\n&/" "$FILE"
+done
+ok "three more, who beat once an hour" kphi run reload socket "$SOCKET"
+ok "one of them is deleted" kphi peer del leaver1
+cp "$WORK/before.yaml" "$FILE"
+ok "and all leave the file" kphi run reload socket "$SOCKET"
+like "... which names those that stay" "$(value again '.type == "config"' detail)" \
+	"; 2 peers have left the file and are still watched: leaver2 and others"
+ok "... and go when they are told to" eval "kphi peer del leaver2 && kphi peer del leaver3"
+
 # --- commands that fail -----------------------------------------------------------------------------------------------
 
 beat db1

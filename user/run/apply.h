@@ -19,10 +19,13 @@ struct apply {
 	const struct store *store;
 	struct control *control;
 	struct config *config;
+	const struct config *former; /* NULL: there is none */
 	struct attacher *attacher; /* NULL: attach devices at once, and put this binary's program on those
 				      that have another one */
 	/* what came of it: */
 	uint32_t added, changed, kept, others; /* peers; others: of the store and not of the file */
+	uint32_t forgotten; /* of the others, those that the former file named ... */
+	const char *first_forgotten; /* ... and the first of these, by its name there */
 	uint32_t absent; /* devices that do not exist (yet) */
 	char notes[1024]; /* sentences about what is not quite as it was asked for; "" */
 };

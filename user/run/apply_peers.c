@@ -13,12 +13,13 @@ struct stored {
 	const struct kphi_peer *peer;
 	const struct kphi_rule *rule;
 	uint32_t slot, generation;
-	bool replaced; /* the file has another of this name: it goes */
+	bool named; /* by the file */
+	bool replaced; /* it has another of this name: this one goes */
 };
 
 struct plan {
 	struct apply *a;
-	struct stored *by_name, *by_identity; /* `used` of each; `replaced` is kept in by_name */
+	struct stored *by_name, *by_identity; /* `used` of each; what the file says is kept in by_name */
 	uint32_t used;
 	uint32_t *wanted; /* to be added: which of the configuration's */
 	uint32_t wanted_count;
@@ -112,6 +113,8 @@ static void plan_changes(struct plan *p)
 		const struct kphi_peer *peer = &config->peers[i];
 		struct stored *old = find_name(p, peer);
 
+		if (old)
+			old->named = true;
 		if (old && is_same(old, peer, &config->rules[i])) {
 			p->a->kept++;
 			continue;
@@ -123,6 +126,32 @@ static void plan_changes(struct plan *p)
 		p->a->added += !old;
 	}
 	p->a->others = p->used - p->a->kept - p->a->changed;
+}
+
+static int compare_peers(const void *a, const void *b)
+{
+	const struct kphi_peer *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+/* Peers that are here by the former file alone: they may be missed by somebody. */
+static void note_forgotten(const struct plan *p)
+{
+	struct apply *a = p->a;
+	const struct config *former = a->former;
+
+	a->forgotten = 0;
+	a->first_forgotten = NULL;
+	for (uint32_t i = 0; former && former->peers_count && i < p->used; i++) {
+		const struct kphi_peer *known =
+			p->by_name[i].named ? NULL
+					    : bsearch(p->by_name[i].peer, former->peers, former->peers_count,
+						      sizeof(*known), compare_peers);
+
+		if (known && !a->forgotten++)
+			a->first_forgotten = known->name;
+	}
 }
 
 /* An identity may only come from a peer that goes. */
@@ -291,6 +320,7 @@ int apply_peers(struct apply *a, struct why *w)
 	if (!err) {
 		a->added = a->changed = a->kept = a->others = 0;
 		plan_changes(&p);
+		note_forgotten(&p);
 		err = check_identities(&p, w);
 		err = err ? err : check_room(&p, w);
 		err = err ? err : execute(&p, w);

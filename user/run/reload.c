@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* A changed configuration, applied while everything goes on. One that cannot be applied changes nothing. */
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <systemd/sd-daemon.h>
@@ -26,27 +27,14 @@ static void note_what_waits(const struct daemon *d, struct apply *a, const struc
 			"daemon has started without any command and given those up");
 }
 
-/* Peers of the former file that this one no longer names: they may be missed by somebody, so they are named.
- */
-static void note_forgotten(struct apply *a, const struct config *old, const struct config *new)
+/* They are named, because nobody asks for them any more. Who was deleted is not there any more, either. */
+static void note_forgotten(struct apply *a)
 {
-	const struct kphi_peer *first = NULL;
-	uint32_t forgotten = 0;
-
-	/* Both are sorted by name. */
-	for (uint32_t i = 0, k = 0; i < old->peers_count; i++) {
-		while (k < new->peers_count && strcmp(new->peers[k].name, old->peers[i].name) < 0)
-			k++;
-		if (k < new->peers_count && !strcmp(new->peers[k].name, old->peers[i].name))
-			continue;
-		first = first ? first : &old->peers[i];
-		forgotten++;
-	}
-	if (forgotten)
+	if (a->forgotten)
 		apply_note(a,
 			   "%u peers have left the file and are still watched: %s%s. `kphi peer del NAME` "
 			   "ends that",
-			   forgotten, first->name, forgotten > 1 ? " and others" : "");
+			   a->forgotten, a->first_forgotten, a->forgotten > 1 ? " and others" : "");
 }
 
 /* The limits of commands go with their consumers. */
@@ -115,6 +103,7 @@ static void reload(struct daemon *d)
 		.store = &d->store,
 		.control = &d->control,
 		.config = new,
+		.former = old,
 		.attacher = d->attacher,
 	};
 	struct why w;
@@ -137,7 +126,7 @@ static void reload(struct daemon *d)
 		return;
 	}
 	note_what_waits(d, &a, new);
-	note_forgotten(&a, old, new);
+	note_forgotten(&a);
 	if (devices_check(d->devices, clock_monotonic_ns(), daemon_event, d) > 0)
 		engine_scan(d->engine, clock_monotonic_ns());
 	if (!take_consumers(d, new)) {
@@ -171,5 +160,6 @@ void daemon_reload(struct daemon *d)
 			       "has");
 	else
 		reload(d);
+	malloc_trim(0); /* two configurations and the text of one: a heap in shreds would keep their room */
 	sd_notify(0, "READY=1");
 }
