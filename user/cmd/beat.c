@@ -20,6 +20,7 @@
 #include "beat/sender.h"
 #include "cmd/cmd.h"
 #include "io/args.h"
+#include "io/file.h"
 #include "io/format.h"
 #include "io/parse.h"
 #include "io/realtime.h"
@@ -240,7 +241,7 @@ static void explain_epoch(int err, const char *path, const char *uuid)
 		     path);
 	else
 		fail("%s: cannot save the epoch: %s. Name another place with `state FILE`.", path,
-		     strerror(-err));
+		     file_trouble(err));
 }
 
 /* The descriptor that holds the lock, or -errno. */

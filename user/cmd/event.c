@@ -78,14 +78,14 @@ static int show(const struct event_options *options)
 	return err ? explain(err, options->socket) : KPHI_EXIT_OK;
 }
 
-static int help(void)
+static void write_help(FILE *to, const void *context)
 {
-	printf("Usage: kphi event ");
-	options_usage(stdout, specs, COUNT(specs));
-	printf("\n           every suspicion, hold, blindness and mute there is now; or events as they "
-	       "happen\n");
-	options_help(stdout, specs, COUNT(specs));
-	return fflush(stdout) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+	(void)context;
+	fprintf(to, "Usage: kphi event ");
+	options_usage(to, specs, COUNT(specs));
+	fprintf(to, "\n           every suspicion, hold, blindness and mute there is now; or events as they "
+		    "happen\n");
+	options_help(to, specs, COUNT(specs));
 }
 
 int cmd_event(struct kphi_cli *cli, int argc, char **argv)
@@ -93,9 +93,8 @@ int cmd_event(struct kphi_cli *cli, int argc, char **argv)
 	struct event_options options = {.socket = CONFIG_SOCKET_DEFAULT};
 	struct args args = {argc, argv, "event"};
 
-	(void)cli;
 	if (argc && !strcmp(argv[0], "help"))
-		return help();
+		return command_help(cli, write_help, NULL);
 	if (options_parse(&args, specs, COUNT(specs), &options))
 		return KPHI_EXIT_USAGE;
 	return show(&options);

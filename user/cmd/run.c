@@ -128,13 +128,13 @@ static int reload(const struct kphi_cli *cli, const char *socket)
 
 /* --- the command --- */
 
-static int help(void)
+static void write_help(FILE *to, const void *context)
 {
-	printf("Usage: kphi run ");
-	options_usage(stdout, specs, COUNT(specs));
-	printf("\n           verdicts and events, until SIGTERM; SIGHUP reads the file again\n");
-	options_help(stdout, specs, COUNT(specs));
-	return fflush(stdout) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+	(void)context;
+	fprintf(to, "Usage: kphi run ");
+	options_usage(to, specs, COUNT(specs));
+	fprintf(to, "\n           verdicts and events, until SIGTERM; SIGHUP reads the file again\n");
+	options_help(to, specs, COUNT(specs));
 }
 
 int cmd_run(struct kphi_cli *cli, int argc, char **argv)
@@ -143,7 +143,7 @@ int cmd_run(struct kphi_cli *cli, int argc, char **argv)
 	struct args args = {argc, argv, "run"};
 
 	if (argc && !strcmp(argv[0], "help"))
-		return help();
+		return command_help(cli, write_help, NULL);
 	if (options_parse(&args, specs, COUNT(specs), &options))
 		return KPHI_EXIT_USAGE;
 	if (options.reload ? options.check || options.config : options.socket != NULL) {

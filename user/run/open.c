@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "io/error.h"
+#include "io/file.h"
 #include "kernel/clock.h"
 #include "run/daemon.h"
 
@@ -155,7 +156,7 @@ static int open_engine(struct daemon *d)
 	err = names_read(state, &before);
 	err = err ? err : names_write(state, &d->names);
 	if (err) {
-		fail("%s/consumers: cannot keep the consumers' names: %s", state, strerror(-err));
+		fail("%s/consumers: cannot keep the consumers' names: %s", state, file_trouble(err));
 		return err;
 	}
 	report_begin(&d->report, d->verdicts.life, now_ns, now_ns + d->config->engine.verdict_ttl_ns);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "io/error.h"
+#include "io/file.h"
 #include "kernel/clock.h"
 #include "run/daemon.h"
 
@@ -122,7 +123,7 @@ static void reload(struct daemon *d)
 	err = names_write(old->state, &d->names);
 	if (err)
 		why(&w, err, "%s/consumers: cannot keep the consumers' names: %s", old->state,
-		    strerror(-err));
+		    file_trouble(err));
 	err = err ? err : apply_config(&a, &w);
 	if (err) {
 		refuse_file(d, w.text);
