@@ -115,8 +115,7 @@ static int write_saved(const char *path, const struct saved_store *saved)
 	err = err ? err : file_replace(path, text, size);
 	free(text);
 	if (err)
-		fail("%s: cannot be written: %s", path,
-		     file_trouble(err));
+		fail("%s: cannot be written: %s", path, file_trouble(err));
 	return err ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
 }
 

@@ -116,6 +116,7 @@ void daemon_round(struct daemon *d, uint64_t now_ns)
 	engine_observe_ticks(d->engine, d->store.ticks, d->store.header->cpus, now_ns);
 	if (engine_unsettled(d->engine))
 		engine_repair(d->engine, now_ns);
+	feed_round(d->feed, d->config->group);
 	report_clients(&d->report, feed_clients(d->feed), feed_dropped(d->feed));
 	tell_systemd(d);
 }
