@@ -9,6 +9,7 @@
 #include "kernel/control.h"
 #include "kernel/devices.h"
 #include "kernel/pin.h"
+#include "kernel/pin_again.h"
 #include "kernel/store.h"
 #include "run/apply.h"
 #include "run/attacher.h"
@@ -31,7 +32,9 @@ struct daemon {
 	struct pin pin;
 	struct store store;
 	struct control control;
-	int lock; /* held: there is one daemon to a store */
+	int lock; /* the store's folder, locked: there is one daemon to a store */
+	uint32_t hidden; /* rounds since the bpffs was unmounted; 0: it is there */
+	const char *missing; /* a pin that is; NULL: none */
 	struct token token;
 	struct names names;
 	struct verdicts verdicts;

@@ -72,16 +72,19 @@ static int apply_file(struct daemon *d, struct apply *a)
 static int reattach(void *context, const char *device, enum attach_mode mode)
 {
 	struct daemon *d = context;
-	int err = attacher_start(d->attacher, device, mode, 0);
+	int err = d->hidden ? -EBUSY : attacher_start(d->attacher, device, mode, 0);
 
 	return err ? err : -EINPROGRESS;
 }
 
+/* The pins by way of the folder that we hold, wherever it is, and whatever becomes of its mount. */
 static int open_devices(struct daemon *d)
 {
+	struct pin held = d->pin;
 	struct why w;
 
-	d->devices = devices_new(&d->pin, &w);
+	snprintf(held.store, sizeof(held.store), "/proc/self/fd/%d", d->lock);
+	d->devices = devices_new(&held, &w);
 	if (!d->devices)
 		return failed(-EIO, w.text);
 	devices_on_return(d->devices, reattach, d);

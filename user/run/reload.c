@@ -160,7 +160,9 @@ void daemon_reload(struct daemon *d)
 	if (locked && d->reload_waits++ < RELOAD_ROUNDS)
 		return;
 	d->reload_waits = 0;
-	if (locked)
+	if (d->hidden)
+		refuse_file(d, "the bpffs of the store is not mounted. Mount it again first");
+	else if (locked)
 		refuse_file(d, "another command is at work on the store, and does not end. Try again when it "
 			       "has");
 	else
