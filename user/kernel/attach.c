@@ -46,6 +46,9 @@ int attach_each(const struct pin *p, int (*each)(const struct attachment *a, voi
 	struct dirent *e;
 	int result = 0;
 
+	/* Who removed the folder by hand has detached every device, and no more than that. */
+	if (!dir && errno == ENOENT && pin_has_store(p) && !mkdir(path, 0700))
+		dir = opendir(path);
 	if (!dir)
 		return why(w, -errno, "%s: cannot list the attached devices: %s%s", path, strerror(errno),
 			   geteuid() ? ". Run it as root" : "");

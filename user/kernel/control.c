@@ -18,8 +18,7 @@ int control_open(struct control *c, const struct pin *p, struct why *w)
 	*c = (struct control){.program = bpf_obj_get(pin_path(p, "control", path))};
 	if (c->program >= 0)
 		return 0;
-	return why(w, -errno, "%s: cannot open the control program: %s%s%s", path, strerror(errno),
-		   why_denied(-errno) ? "; " : "", why_denied(-errno) ?: "");
+	return why_pin(w, -errno, path, " the control program");
 }
 
 void control_close(struct control *c)

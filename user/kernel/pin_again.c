@@ -140,7 +140,5 @@ const char *pin_missing(int folder)
 	for (size_t i = 0; i < load_maps_count; i++)
 		if (fstatat(folder, load_maps[i].pin, &st, 0) && errno == ENOENT)
 			return load_maps[i].pin;
-	if (fstatat(folder, "control", &st, 0) && errno == ENOENT)
-		return "control";
-	return fstatat(folder, "links", &st, 0) && errno == ENOENT ? "links" : NULL;
+	return fstatat(folder, "control", &st, 0) && errno == ENOENT ? "control" : NULL;
 }

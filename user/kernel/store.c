@@ -166,10 +166,12 @@ static const void *map_pin(const struct pin *p, const char *name, uint64_t bytes
 	int fd = bpf_obj_get(pin_path(p, name, path));
 
 	if (fd < 0) {
-		why(w, -errno, "%s: cannot open: %s%s", path, strerror(errno),
-		    errno == EACCES || errno == EPERM
-			    ? ". Run it as root, or join the group that owns the store"
-			    : "");
+		if (errno == EACCES || errno == EPERM)
+			why(w, -errno,
+			    "%s: cannot open: %s. Run it as root, or join the group that owns the store",
+			    path, strerror(errno));
+		else
+			why_pin(w, -errno, path, "");
 		return NULL;
 	}
 	at = mmap(NULL, (bytes + page - 1) / page * page, PROT_READ, MAP_SHARED, fd, 0);
@@ -200,7 +202,7 @@ static int open_daemon(const struct pin *p, struct why *w)
 	char path[PIN_PATH];
 	int fd = bpf_obj_get_opts(pin_path(p, "daemon", path), &read_only);
 
-	return fd < 0 ? why(w, -errno, "%s: cannot open: %s", path, strerror(errno)) : fd;
+	return fd < 0 ? why_pin(w, -errno, path, "") : fd;
 }
 
 int store_open(struct store *s, const struct pin *p, struct why *w)

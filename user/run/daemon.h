@@ -58,6 +58,7 @@ struct daemon {
 	uint64_t round_ns; /* when the next part of a round is due */
 	uint32_t parts, part; /* of a round, which takes a second */
 	char attach_failure[1200]; /* as it was last said: it is tried again every second */
+	int devices_error; /* why they could not be looked at; 0: they could */
 	uint32_t absent; /* devices of the file that do not exist yet */
 	uint32_t reload_waits; /* rounds that a reload has waited for the store's lock; 0: none waits */
 	struct kphi_histogram lateness; /* of deadlines, in this life */

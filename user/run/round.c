@@ -59,9 +59,19 @@ static void try_absent_devices(struct daemon *d)
 
 static void look_at_devices(struct daemon *d, uint64_t now_ns)
 {
+	int changed;
+
 	try_absent_devices(d);
-	if (devices_check(d->devices, now_ns, daemon_event, d) > 0)
+	changed = devices_check(d->devices, now_ns, daemon_event, d);
+	if (changed > 0)
 		engine_scan(d->engine, now_ns);
+	if (changed < 0 && changed != d->devices_error)
+		warn("the devices cannot be looked at: %s. What was known of them holds, and it is tried "
+		     "again",
+		     strerror(-changed));
+	else if (changed >= 0 && d->devices_error)
+		warn("the devices can be looked at again");
+	d->devices_error = changed < 0 ? changed : 0;
 }
 
 static void tell_systemd(struct daemon *d)
