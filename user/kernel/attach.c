@@ -184,6 +184,9 @@ int attach_device(struct pin *p, const struct store *s, const char *device, enum
 	*result = (struct attachment){
 		.wanted = mode, .netns = netns_here(), .ifindex = if_nametoindex(device), .here = true};
 	w->text[0] = '\0';
+	/* glibc says ENOENT where it has got no socket to ask by. */
+	if (!result->ifindex && errno != ENODEV)
+		return why(w, -EMFILE, "%s: cannot look for the device: %s", device, strerror(EMFILE));
 	if (!result->ifindex)
 		return why(w, -ENODEV,
 			   "%s: there is no such device in this network namespace. `ip link` lists them",

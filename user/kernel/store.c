@@ -210,6 +210,8 @@ int store_open(struct store *s, const struct pin *p, struct why *w)
 	*s = (struct store){.daemon = -1};
 	if (!pin_has_store(p) && errno != EACCES)
 		return no_store(p, w);
+	if (clock_check(w))
+		return -EXDEV;
 	s->header = map_pin(p, "store", sizeof(*s->header), w);
 	if (!s->header)
 		return -EACCES;
