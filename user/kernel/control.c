@@ -94,6 +94,19 @@ static struct kphi_shape shape_of(const struct kphi_rule *rule)
 	return shape;
 }
 
+bool control_shapes_take(struct control_shapes *c, const struct kphi_rule *rule)
+{
+	struct kphi_shape shape = shape_of(rule);
+
+	for (uint32_t i = 0; i < c->count; i++)
+		if (!memcmp(&c->shape[i], &shape, sizeof(shape)))
+			return true;
+	if (c->count == KPHI_SHAPES)
+		return false;
+	c->shape[c->count++] = shape;
+	return true;
+}
+
 /* What is free keeps its identity, so that one is looked at first: it is one line of cache. */
 static bool is_rule(const struct store *s, uint32_t slot)
 {
