@@ -41,7 +41,7 @@ configuration() {
 
 	cp "$FILE" "$WORK/good"
 	for kind in "${!reason[@]}"; do
-		spoil $kind "$FILE"
+		spoil "$kind" "$FILE"
 		refused=$((refused + 1))
 		fails "configuration: $kind is refused" "$FILE.*${reason[$kind]}" kphi run reload socket "$SOCKET"
 		fails "... and by a check" "$FILE.*${reason[$kind]}" kphi run config "$FILE" check

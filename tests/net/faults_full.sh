@@ -28,7 +28,7 @@ refused_all() {
 	is "... is not added either" "$(kphi -j key show | jq length)" 0
 	fails "$1: a recording" "/new.trace: cannot be written: $1" in_ns b kphi trace record "$SMALL/new.trace" for 100ms
 	fails "$1: a sender's epoch" "/epoch: cannot save the epoch: $1. Name another place" "${SEND[@]}"
-	is "$1: nothing half made is left" "$(ls "$SMALL" | grep -v '^fill$\|lock$' | xargs)" "epoch saved state"
+	is "$1: nothing half made is left" "$(find "$SMALL" -mindepth 1 -maxdepth 1 ! -name fill ! -name '*lock' -printf '%f\n' | sort | xargs)" "epoch saved state"
 	is "$1: what was there is as it was" "$(sha256sum "$SMALL/saved" "$SMALL/epoch" "$SMALL/state/token")" "$before"
 	ok "$1: the saved store can be read" kphi store restore "$SMALL/saved"
 	is "$1: the epoch is as it was" "$(cut -d' ' -f3 "$SMALL/epoch")" "$epoch"
@@ -147,7 +147,7 @@ broken_pipes() {
 		status=0
 		# The reader is gone before there is anything to read.
 		# shellcheck disable=SC2086 # words
-		{ in_ns b "$KPHI" --pin "$KPHI_PIN" $words 2> "$WORK/err" || status=$?; echo $status > "$WORK/status"; } | sleep 0
+		{ in_ns b "$KPHI" --pin "$KPHI_PIN" $words 2> "$WORK/err" || status=$?; echo $status > "$WORK/status"; } | head -c 0
 		is "kphi ${words//$WORK\//}: no signal ends it" "$(($(cat "$WORK/status") < 126))" 1
 	done
 	stop run
