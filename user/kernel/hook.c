@@ -64,8 +64,8 @@ uint32_t hook_xdp_program(uint32_t ifindex)
 
 /* --- asking --- */
 
-/* A link whose device has gone reports ifindex 0; one that cannot be asked may well be alive. One whose device
- * was moved to another network namespace lives on there, and hears nothing for this one. */
+/* A link whose device has gone reports ifindex 0; one that cannot be asked may well be alive. One whose
+ * device was moved to another network namespace lives on there, and hears nothing for this one. */
 static void ask_link(struct attachment *a, int fd)
 {
 	struct bpf_link_info info = {0};
