@@ -196,7 +196,7 @@ LIB_VERSION := $(shell sed -n 's/^\#define KPHI_VERSION "\(.*\)"/\1/p' user/vers
 LIB_SONAME := libkphi.so.0
 LIB_FILE := libkphi.so.$(LIB_VERSION)
 LIB_SOURCES := $(wildcard user/lib/*.c) \
-	$(patsubst %,user/kernel/%.c,pin store_open store_read why) \
+	$(patsubst %,user/kernel/%.c,clock pin store_open store_read why) \
 	$(patsubst %,user/core/%.c,fixed grace models phi phi_empirical phi_loss policy silence) \
 	$(patsubst %,user/beat/%.c,destinations emitter epoch_file node_id trouble vitals wire_codec) \
 	$(patsubst %,user/io/%.c,file format key_file parse parse_id utf8)

@@ -67,6 +67,7 @@ struct kphi;
  *   -ENOENT        there is no store, or only one of another ABI; `why` says which
  *   -EACCES        neither root nor in the store's group
  *   -EINVAL        `root` is not on a bpffs
+ *   -EXDEV         this process is in a time namespace: its clock is not the one of the stamps
  *   -ENAMETOOLONG, -ENOMEM, ...
  * *k is NULL then.
  */

@@ -149,6 +149,6 @@ void epoch_explain(int err, const char *path, const char *uuid, char *why, size_
 		return;
 	default:
 		refuse(err, why, size, "%s: cannot save the epoch: %s. Name another place with `state FILE`.",
-		       path, strerror(-err));
+		       path, file_trouble(err));
 	}
 }

@@ -17,6 +17,7 @@
 #include "beat/sender.h"
 #include "cmd/cmd.h"
 #include "io/args.h"
+#include "io/file.h"
 #include "io/format.h"
 #include "io/parse.h"
 #include "io/realtime.h"

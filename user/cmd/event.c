@@ -28,33 +28,45 @@ static int print(const struct client *c)
 	return errno ? -errno : -EIO;
 }
 
+/* What `kphi run` refuses, it tells in a line of its own. */
+static int next(struct client *c, char *why, size_t size)
+{
+	int got = client_next(c, -1);
+
+	if (got > 0 && client_refused(c, why, size))
+		return -ECONNREFUSED;
+	return got ? got : -ECONNRESET;
+}
+
 /* The lines of the state; what happens meanwhile is in it already, or comes after it. */
-static int print_state(struct client *c)
+static int print_state(struct client *c, char *why, size_t size)
 {
 	int got = client_ask_state(c), err = 0;
 
 	if (got < 0)
 		return got;
-	while (!err && (got = client_next(c, -1)) > 0 && !client_line_is_type(c, "state"))
+	while (!err && (got = next(c, why, size)) > 0 && !client_line_is_type(c, "state"))
 		if (client_line_is_current(c))
 			err = print(c);
-	return err ? err : got > 0 ? 0 : got < 0 ? got : -ECONNRESET;
+	return err ? err : got < 0 ? got : 0;
 }
 
-static int print_events(struct client *c)
+static int print_events(struct client *c, char *why, size_t size)
 {
 	int got, err = 0;
 
-	while (!err && (got = client_next(c, -1)) > 0)
+	while (!err && (got = next(c, why, size)) > 0)
 		err = print(c);
-	return err ? err : got < 0 ? got : -ECONNRESET;
+	return err ? err : got;
 }
 
-static int explain(int err, const char *socket)
+static int explain(int err, const char *socket, const char *why)
 {
 	if (err == -EPIPE)
 		return KPHI_EXIT_OK; /* who read us has read enough */
-	if (err == -ECONNRESET)
+	if (err == -ECONNREFUSED)
+		fail("%s: %s", socket, why);
+	else if (err == -ECONNRESET)
 		fail("%s: `kphi run` has ended, or has dropped this client", socket);
 	else
 		fail("%s: cannot go on reading events: %s", socket, strerror(-err));
@@ -71,11 +83,11 @@ static int show(const struct event_options *options)
 		fail("%s", reason);
 		return KPHI_EXIT_FAILED;
 	}
-	err = !options->follow || options->state ? print_state(&c) : 0;
+	err = !options->follow || options->state ? print_state(&c, reason, sizeof(reason)) : 0;
 	if (!err && options->follow)
-		err = print_events(&c);
+		err = print_events(&c, reason, sizeof(reason));
 	client_close(&c);
-	return err ? explain(err, options->socket) : KPHI_EXIT_OK;
+	return err ? explain(err, options->socket, reason) : KPHI_EXIT_OK;
 }
 
 static int event(struct kphi_cli *cli, struct args *args)

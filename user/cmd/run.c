@@ -61,25 +61,28 @@ static const char *text_of(struct json_object *line, const char *key)
 }
 
 /* Until a line of this type. 0 or -errno. */
-static int skip_to(struct client *c, const char *type)
+static int skip_to(struct client *c, const char *type, char *why, size_t size)
 {
 	int got;
 
-	while ((got = client_next(c, RELOAD_TIMEOUT_MS)) > 0)
+	while ((got = client_next(c, RELOAD_TIMEOUT_MS)) > 0) {
 		if (client_line_is_type(c, type))
 			return 0;
+		if (client_refused(c, why, size))
+			return -ECONNREFUSED;
+	}
 	return got ? got : -ECONNRESET;
 }
 
 /* The daemon answers by an event, so we have to be its client before we ask. */
-static int ask(struct client *c)
+static int ask(struct client *c, char *why, size_t size)
 {
 	int err = client_ask_state(c);
 
-	err = err ? err : skip_to(c, "state");
+	err = err ? err : skip_to(c, "state", why, size);
 	if (!err && (!c->pid || kill(c->pid, SIGHUP) < 0))
 		err = c->pid ? -errno : -ESRCH;
-	return err ? err : skip_to(c, "config");
+	return err ? err : skip_to(c, "config", why, size);
 }
 
 /* `cause` tells whether the file is in force now. */
@@ -115,11 +118,13 @@ static int reload(const struct kphi_cli *cli, const char *socket)
 		fail("%s", reason);
 		return KPHI_EXIT_FAILED;
 	}
-	err = ask(&c);
+	err = ask(&c, reason, sizeof(reason));
 	if (!err)
 		exit = report(cli, c.line);
 	else if (err == -EPERM)
 		fail("`kphi run` is process %d: permission denied. Run it as root", (int)c.pid);
+	else if (err == -ECONNREFUSED)
+		fail("%s: %s", socket, reason);
 	else
 		fail("%s: `kphi run` does not answer: %s", socket, strerror(-err));
 	client_close(&c);

@@ -115,8 +115,7 @@ static int write_saved(const char *path, const struct saved_store *saved)
 	err = err ? err : file_replace(path, text, size);
 	free(text);
 	if (err)
-		fail("%s: cannot be written: %s", path,
-		     err == -ENOTSUP ? "it is no ordinary file" : strerror(-err));
+		fail("%s: cannot be written: %s", path, file_trouble(err));
 	return err ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
 }
 
@@ -146,7 +145,7 @@ int store_save(struct kphi_cli *cli, struct args *args)
 	out_string(o, "saved", "saved to", path);
 	out_u64(o, "peers", "peers", saved.count);
 	out_close_object(o);
-	return out_finish(o) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+	return command_finish(o);
 }
 
 /* --- restore: the file --- */
@@ -172,7 +171,7 @@ static char *read_file(const char *path, size_t *size)
 		*size = (size_t)got;
 		return text;
 	}
-	fail("%s: cannot be read: %s", path, strerror((int)-got));
+	fail("%s: cannot be read: %s", path, file_trouble((int)got));
 	free(text);
 	return NULL;
 }
@@ -451,5 +450,5 @@ int store_restore(struct kphi_cli *cli, struct args *args)
 	out_u64(o, "peers", "peers added", fresh);
 	out_u64(o, "kept", "peers that were there", saved.count - fresh);
 	out_close_object(o);
-	return out_finish(o) ? KPHI_EXIT_FAILED : KPHI_EXIT_OK;
+	return command_finish(o);
 }

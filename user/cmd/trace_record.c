@@ -263,6 +263,17 @@ static int catch_signals(struct recording *r)
 	return KPHI_EXIT_FAILED;
 }
 
+/* No arrival is in the file, so it is nobody's, and in the way of the next try. */
+static int refuse_to_begin(const struct recording *r)
+{
+	struct stat file;
+
+	fail("%s: cannot be written: %s", r->path, strerror(-r->error));
+	if (!lstat(r->path, &file) && S_ISREG(file.st_mode))
+		unlink(r->path);
+	return KPHI_EXIT_FAILED;
+}
+
 /* The lease first, then what is there already: once there is something in the file, it records. */
 static int begin(struct recording *r, const struct record_options *options)
 {
@@ -292,7 +303,7 @@ static int begin(struct recording *r, const struct record_options *options)
 	r->error = tenants_begin(&r->tenants);
 	if (!r->error)
 		r->error = trace_flush(r->trace);
-	return r->error ? refuse_to_go_on(r) : 0;
+	return r->error ? refuse_to_begin(r) : 0;
 }
 
 static int run(const struct kphi_cli *cli, struct recording *r, const struct record_options *options)

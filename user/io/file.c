@@ -39,24 +39,72 @@ static int write_synced(int fd, const void *bytes, size_t size)
 	return (size_t)written == size ? 0 : -ENOSPC;
 }
 
-/* The name is on disk only when the directory is. */
-static int sync_directory_of(const char *path)
+static int open_directory_of(const char *path, int flags)
 {
 	char directory[PATH_MAX];
 	char *slash;
-	int fd, err = 0;
+	int fd;
 
 	snprintf(directory, sizeof(directory), "%s", path);
 	slash = strrchr(directory, '/');
 	if (slash)
 		slash[slash == directory] = '\0';
-	fd = open(slash ? directory : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = open(slash ? directory : ".", flags | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The name is on disk only when the directory is. */
+static int sync_directory_of(const char *path)
+{
+	int err = 0, fd = open_directory_of(path, O_RDONLY | O_DIRECTORY);
+
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (fsync(fd) < 0)
 		err = -errno;
 	close(fd);
 	return err;
+}
+
+/* Has no name before it is whole; some file systems cannot do that. */
+static int create_whole(const char *path, const void *bytes, size_t size)
+{
+	char unnamed[64];
+	int err, fd = open_directory_of(path, O_WRONLY | O_TMPFILE);
+
+	if (fd < 0)
+		return fd;
+	err = fchmod(fd, 0600) ? -errno : write_synced(fd, bytes, size);
+	snprintf(unnamed, sizeof(unnamed), "/proc/self/fd/%d", fd);
+	if (!err && linkat(AT_FDCWD, unnamed, AT_FDCWD, path, AT_SYMLINK_FOLLOW) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+static int create_named(const char *path, const void *bytes, size_t size)
+{
+	int err, fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return -errno;
+	err = fchmod(fd, 0600) ? -errno : write_synced(fd, bytes, size);
+	if (err)
+		unlink(path);
+	close(fd);
+	return err;
+}
+
+int file_create_private(const char *path, const void *bytes, size_t size)
+{
+	int err;
+
+	if (!faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW))
+		return -EEXIST;
+	err = create_whole(path, bytes, size);
+	if (err == -EOPNOTSUPP || err == -EISDIR || err == -EINVAL)
+		err = create_named(path, bytes, size);
+	return err ? err : sync_directory_of(path);
 }
 
 int file_replace(const char *path, const void *bytes, size_t size)
@@ -82,18 +130,35 @@ int file_replace(const char *path, const void *bytes, size_t size)
 	return err ? err : sync_directory_of(path);
 }
 
+/* Whoever waits for the writer of a pipe, or reads a terminal, reads no file of ours. */
+static ssize_t read_regular(int fd, void *bytes, size_t size)
+{
+	struct stat st;
+	ssize_t got;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return S_ISDIR(st.st_mode) ? -EISDIR : -ENOTSUP;
+	got = read(fd, bytes, size);
+	return got < 0 ? -errno : got;
+}
+
 ssize_t file_read(const char *path, void *bytes, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	ssize_t got;
 
 	if (fd < 0)
 		return -errno;
-	got = read(fd, bytes, size);
-	if (got < 0)
-		got = -errno;
+	got = read_regular(fd, bytes, size);
 	close(fd);
 	return got;
+}
+
+const char *file_trouble(int err)
+{
+	return err == -ENOTSUP ? "it is no ordinary file" : strerror(-err);
 }
 
 int file_make_parents(const char *path)

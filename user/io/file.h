@@ -12,8 +12,18 @@
  */
 int file_replace(const char *path, const void *bytes, size_t size);
 
-/* Up to `size` bytes of the file. How many there were, or -errno. */
+/*
+ * A new file of mode 0600. Who is killed meanwhile leaves no part of it, where the file system can do that.
+ * 0 or -errno; -EEXIST if there is something of that name.
+ */
+int file_create_private(const char *path, const void *bytes, size_t size);
+
+/* Up to `size` bytes of the file. How many there were, or -errno; -ENOTSUP if it is something other than a
+ * file, such as a pipe, which may keep a reader waiting for ever. */
 ssize_t file_read(const char *path, void *bytes, size_t size);
+
+/* An error of these in words. */
+const char *file_trouble(int err);
 
 /* The directories on the way to the file at `path`, made 0755 where they are missing. 0 or -errno. */
 int file_make_parents(const char *path);

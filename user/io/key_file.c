@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/file.h"
 #include "io/parse.h"
 
 #define KEY_BYTES 16
@@ -124,40 +125,33 @@ int key_read(const char *path, struct key *key, char *why, size_t why_size)
 	return err;
 }
 
-static int write_key(int fd, uint32_t id, const uint8_t bytes[KEY_BYTES])
+static size_t print_line(char *line, size_t size, uint32_t id, const uint8_t bytes[KEY_BYTES])
 {
-	char line[16 + 2 * KEY_BYTES];
-	int at = snprintf(line, sizeof(line), "%" PRIu32 ":", id), err = 0;
+	size_t at = (size_t)snprintf(line, size, "%" PRIu32 ":", id);
 
 	for (int i = 0; i < KEY_BYTES; i++)
-		at += snprintf(line + at, sizeof(line) - (size_t)at, "%02x", bytes[i]);
+		at += (size_t)snprintf(line + at, size - at, "%02x", bytes[i]);
 	line[at++] = '\n';
-	if (write(fd, line, (size_t)at) != at || fsync(fd))
-		err = errno ? -errno : -ENOSPC;
-	explicit_bzero(line, sizeof(line));
-	return err;
+	return at;
 }
 
 int key_generate(const char *path, uint32_t id, struct key *key, char *why, size_t why_size)
 {
+	char line[16 + 2 * KEY_BYTES];
 	uint8_t bytes[KEY_BYTES];
-	int fd, err = 0;
+	int err;
 
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return refuse(-EIO, why, why_size, "the kernel has no randomness for a key");
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return refuse(-errno, why, why_size, "%.512s: cannot be made: %s%s", path, strerror(errno),
-			      errno == EEXIST ? ". `file FILE` takes the key that is in it" : "");
-	err = fchmod(fd, 0600) ? -errno : write_key(fd, id, bytes);
+	err = file_create_private(path, line, print_line(line, sizeof(line), id, bytes));
 	if (err) {
-		unlink(path);
-		refuse(err, why, why_size, "%.512s: cannot be written: %s", path, strerror(-err));
+		refuse(err, why, why_size, "%.512s: cannot be made: %s%s", path, strerror(-err),
+		       err == -EEXIST ? ". `file FILE` takes the key that is in it" : "");
 	} else {
 		key->id = id;
 		to_words(bytes, key);
 	}
-	close(fd);
+	explicit_bzero(line, sizeof(line));
 	explicit_bzero(bytes, sizeof(bytes));
 	return err;
 }

@@ -132,9 +132,7 @@ static int open_ring(struct arrivals *a, const struct pin *p, struct why *w)
 	}
 	if (fd >= 0)
 		close(fd); /* libbpf has mapped it, and waits for it by a descriptor of its own */
-	return err ? why(w, err, "%s: cannot open the ring buffer: %s%s%s", path, why_errno(err),
-			 why_denied(err) ? "; " : "", why_denied(err) ?: "")
-		   : 0;
+	return err ? why_pin(w, err, path, " the ring buffer") : 0;
 }
 
 static int begin(struct arrivals *a, const struct pin *p, struct why *w)

@@ -48,6 +48,9 @@ int attach_each(const struct pin *p, int (*each)(const struct attachment *a, voi
 	struct dirent *e;
 	int result = 0;
 
+	/* Who removed the folder by hand has detached every device, and no more than that. */
+	if (!dir && errno == ENOENT && pin_has_store(p) && !mkdir(path, 0700))
+		dir = opendir(path);
 	if (!dir)
 		return why(w, -errno, "%s: cannot list the attached devices: %s%s", path, strerror(errno),
 			   geteuid() ? ". Run it as root" : "");
@@ -189,6 +192,9 @@ int attach_device(struct pin *p, const struct store *s, const char *device, enum
 	*result = (struct attachment){
 		.wanted = mode, .netns = netns_here(), .ifindex = if_nametoindex(device), .here = true};
 	w->text[0] = '\0';
+	/* glibc says ENOENT where it has got no socket to ask by. */
+	if (!result->ifindex && errno != ENODEV)
+		return why(w, -EMFILE, "%s: cannot look for the device: %s", device, strerror(EMFILE));
 	if (!result->ifindex)
 		return why(w, -ENODEV,
 			   "%s: there is no such device in this network namespace. `ip link` lists them",

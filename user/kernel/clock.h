@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "kernel/why.h"
+
 static inline uint64_t clock_monotonic_ns(void)
 {
 	struct timespec t;
@@ -13,5 +15,8 @@ static inline uint64_t clock_monotonic_ns(void)
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
+
+/* Is it that one here? 0, or -EXDEV with a sentence: a time namespace has another. */
+int clock_check(struct why *w);
 
 #endif

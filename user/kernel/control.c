@@ -18,8 +18,7 @@ int control_open(struct control *c, const struct pin *p, struct why *w)
 	*c = (struct control){.program = bpf_obj_get(pin_path(p, "control", path))};
 	if (c->program >= 0)
 		return 0;
-	return why(w, -errno, "%s: cannot open the control program: %s%s%s", path, strerror(errno),
-		   why_denied(-errno) ? "; " : "", why_denied(-errno) ?: "");
+	return why_pin(w, -errno, path, " the control program");
 }
 
 void control_close(struct control *c)
@@ -93,6 +92,19 @@ static struct kphi_shape shape_of(const struct kphi_rule *rule)
 		shape.bits += (uint8_t)__builtin_popcountll(rule->match[i].mask);
 	}
 	return shape;
+}
+
+bool control_shapes_take(struct control_shapes *c, const struct kphi_rule *rule)
+{
+	struct kphi_shape shape = shape_of(rule);
+
+	for (uint32_t i = 0; i < c->count; i++)
+		if (!memcmp(&c->shape[i], &shape, sizeof(shape)))
+			return true;
+	if (c->count == KPHI_SHAPES)
+		return false;
+	c->shape[c->count++] = shape;
+	return true;
 }
 
 /* What is free keeps its identity, so that one is looked at first: it is one line of cache. */

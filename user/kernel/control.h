@@ -43,6 +43,17 @@ int control_restore(struct control *c, const struct store *s, struct kphi_peer *
 		    const struct kphi_rule *rule, const struct control_floor *floor, uint32_t *slot,
 		    struct why *w);
 
+/* The ways in which rules look at packets: for who adds many of them, and wants to know before whether all
+ * fit.
+ */
+struct control_shapes {
+	struct kphi_shape shape[KPHI_SHAPES];
+	uint32_t count;
+};
+
+/* False: the rule looks in one more way than a store has. */
+bool control_shapes_take(struct control_shapes *c, const struct kphi_rule *rule);
+
 /* One request, as it is: 0, or -errno with a sentence that begins with `what`. */
 int control_ask(struct control *c, struct kphi_control *q, struct why *w, const char *what);
 

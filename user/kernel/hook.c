@@ -5,6 +5,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/if_link.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -74,15 +75,19 @@ uint32_t hook_xdp_program(uint32_t ifindex)
 
 /* --- asking --- */
 
-/* A link whose device has gone reports ifindex 0; one that cannot be asked may well be alive. */
+/* A link whose device has gone reports ifindex 0; one that cannot be asked may well be alive. One whose
+ * device was moved to another network namespace lives on there, and hears nothing for this one. */
 static void ask_link(struct attachment *a, int fd)
 {
 	struct bpf_link_info info = {0};
 	uint32_t size = sizeof(info);
+	char name[IF_NAMESIZE];
 
 	if (bpf_obj_get_info_by_fd(fd, &info, &size))
 		return;
 	a->alive = info.xdp.ifindex != 0; /* a TCX link has its own in the same place */
+	if (a->here && !if_indextoname(a->ifindex, name) && (errno == ENXIO || errno == ENODEV))
+		a->alive = false;
 	a->link_id = info.id;
 	a->program_id = info.prog_id;
 }

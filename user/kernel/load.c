@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <kphi.skel.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,6 +14,8 @@
 
 #include "io/error.h"
 #include "kernel/clock.h"
+
+#define DESCRIPTORS 24 /* that a load takes at most: its maps, programs, BTF, and probes of libbpf's */
 
 const struct load_map load_maps[] = {
 	{"store", "store", LOAD_FROZEN},        {"peers", "peers", LOAD_FROZEN},
@@ -62,6 +65,22 @@ static int refused(struct why *w, int err, const char *what)
 		   what, why_errno(err));
 }
 
+/* Without enough of them libbpf says "Invalid argument", of a probe that it could not make. */
+static int check_descriptors(const char *what, struct why *w)
+{
+	int probe[DESCRIPTORS], n = 0;
+
+	while (n < DESCRIPTORS && (probe[n] = open("/", O_PATH | O_CLOEXEC)) >= 0)
+		n++;
+	for (int i = 0; i < n; i++)
+		close(probe[i]);
+	return n == DESCRIPTORS ? 0
+				: why(w, -EMFILE,
+				      "%s: only %d descriptors are left, and it takes %d. Raise "
+				      "LimitNOFILE= or `ulimit -n`",
+				      what, n, DESCRIPTORS);
+}
+
 static int set_sizes(struct kphi_bpf *skeleton, const struct kphi_store *header)
 {
 	int err = bpf_map__set_max_entries(skeleton->maps.peers, header->peers);
@@ -105,11 +124,11 @@ static void choose(struct kphi_bpf *s, uint32_t which)
 
 int load_fresh(struct kphi_bpf **skeleton, const struct kphi_store *header, struct why *w)
 {
-	struct kphi_bpf *s = open_skeleton(header, w);
-	int err;
+	int err = check_descriptors("cannot create the store's maps", w);
+	struct kphi_bpf *s = err ? NULL : open_skeleton(header, w);
 
 	if (!s)
-		return -ENOMEM;
+		return err ? err : -ENOMEM;
 	choose(s, 0);
 	err = kphi_bpf__load(s);
 	if (err) {
@@ -132,8 +151,7 @@ static int reuse_maps(struct kphi_bpf *skeleton, const struct pin *p, struct why
 		if (fd >= 0)
 			close(fd); /* libbpf keeps a duplicate */
 		if (err)
-			return why(w, err, "%s: cannot open the pinned map: %s%s%s", path, why_errno(err),
-				   why_denied(err) ? "; " : "", why_denied(err) ?: "");
+			return why_pin(w, err, path, " the pinned map");
 	}
 	return 0;
 }
@@ -141,11 +159,11 @@ static int reuse_maps(struct kphi_bpf *skeleton, const struct pin *p, struct why
 static int load_chosen(struct kphi_bpf **skeleton, const struct pin *p, const struct kphi_store *header,
 		       uint32_t which, struct why *w)
 {
-	struct kphi_bpf *s = open_skeleton(header, w);
-	int err;
+	int err = check_descriptors("cannot load the programs", w);
+	struct kphi_bpf *s = err ? NULL : open_skeleton(header, w);
 
 	if (!s)
-		return -ENOMEM;
+		return err ? err : -ENOMEM;
 	choose(s, which);
 	err = reuse_maps(s, p, w);
 	if (!err) {

@@ -14,7 +14,5 @@ int ports_read(const struct pin *p, struct kphi_ports *ports, struct why *w)
 
 	if (fd >= 0)
 		close(fd);
-	return err ? why(w, err, "%s: cannot read: %s%s%s", path, why_errno(err), why_denied(err) ? "; " : "",
-			 why_denied(err) ?: "")
-		   : 0;
+	return err ? why_pin(w, err, path, " and read it") : 0;
 }

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "kernel/clock.h"
 #include "kernel/store.h"
 
 /* Windows are maps of that layout: they cannot be taken along, what they were made from comes again. */
@@ -32,10 +33,15 @@ static const void *map_pin(const struct pin *p, const char *name, uint64_t bytes
 	int fd = bpf_obj_get(pin_path(p, name, path));
 
 	if (fd < 0) {
-		why(w, -errno, "%s: cannot open: %s%s", path, strerror(errno),
-		    errno == EACCES || errno == EPERM
-			    ? ". Run it as root, or join the group that owns the store"
-			    : "");
+		int err = errno;
+
+		if (err == EACCES || err == EPERM)
+			why(w, -err,
+			    "%s: cannot open: %s. Run it as root, or join the group that owns the store",
+			    path, strerror(err));
+		else
+			why_pin(w, -err, path, "");
+		errno = err; /* for store_open() */
 		return NULL;
 	}
 	at = mmap(NULL, (bytes + page - 1) / page * page, PROT_READ, MAP_SHARED, fd, 0);
@@ -66,7 +72,13 @@ static int open_daemon(const struct pin *p, struct why *w)
 	char path[PIN_PATH];
 	int fd = bpf_obj_get_opts(pin_path(p, "daemon", path), &read_only);
 
-	return fd < 0 ? why(w, -errno, "%s: cannot open: %s", path, strerror(errno)) : fd;
+	int err = errno;
+
+	if (fd < 0) {
+		why_pin(w, -err, path, "");
+		errno = err;
+	}
+	return fd;
 }
 
 int store_open(struct store *s, const struct pin *p, struct why *w)
@@ -76,6 +88,8 @@ int store_open(struct store *s, const struct pin *p, struct why *w)
 	*s = (struct store){.daemon = -1};
 	if (!pin_has_store(p) && errno != EACCES)
 		return no_store(p, w);
+	if (clock_check(w))
+		return -EXDEV;
 	s->header = map_pin(p, "store", sizeof(*s->header), w);
 	if (!s->header)
 		return -errno;

@@ -65,3 +65,20 @@ const char *why_denied(int err)
 			       "even to root"
 			     : NULL;
 }
+
+static const char *no_pin(int err)
+{
+	if (err == -ENOENT)
+		return ". It was removed by hand: `kphi store purge` removes the rest, then `kphi run` or "
+		       "`kphi store "
+		       "restore FILE` makes a new store";
+	return err == -EMFILE ? ". Raise `ulimit -n`" : "";
+}
+
+int why_pin(struct why *w, int err, const char *path, const char *what)
+{
+	const char *denied = why_denied(err);
+
+	return why(w, err, "%s: cannot open%s: %s%s%s", path, what, why_errno(err), denied ? "; " : "",
+		   denied ?: no_pin(err));
+}

@@ -25,4 +25,7 @@ const char *why_errno(int err);
  * something else. */
 const char *why_denied(int err);
 
+/* The sentence for a pin of a store that cannot be opened; `what` it is, with a space before it, or "". */
+int why_pin(struct why *w, int err, const char *path, const char *what);
+
 #endif

@@ -187,6 +187,31 @@ static int check_room(const struct plan *p, struct why *w)
 		   p->a->added, room - p->used, room);
 }
 
+/* With those rules of the store that stay. */
+static int check_shapes(const struct plan *p, struct why *w)
+{
+	const struct config *config = p->a->config;
+	struct control_shapes shapes = {.count = 0};
+
+	for (uint32_t i = 0; i < p->used; i++)
+		if (p->by_name[i].peer->id.kind == KPHI_ID_RULE && !p->by_name[i].replaced)
+			control_shapes_take(&shapes, p->by_name[i].rule);
+	for (uint32_t i = 0; i < p->wanted_count; i++) {
+		const struct kphi_peer *peer = &config->peers[p->wanted[i]];
+
+		if (peer->id.kind != KPHI_ID_RULE ||
+		    control_shapes_take(&shapes, &config->rules[p->wanted[i]]))
+			continue;
+		return why(
+			w, -ENOSPC,
+			"peer %s: with it the rules would look at packets in more than the %d ways that a "
+			"store has. Delete rules of one kind, or give this one the same offsets and masks as "
+			"others",
+			peer->name, KPHI_SHAPES);
+	}
+	return 0;
+}
+
 /* A mute is about the peer of this name, whatever its settings. */
 static void keep_mute(const struct plan *p, struct kphi_peer *peer)
 {
@@ -323,6 +348,7 @@ int apply_peers(struct apply *a, struct why *w)
 		note_forgotten(&p);
 		err = check_identities(&p, w);
 		err = err ? err : check_room(&p, w);
+		err = err ? err : check_shapes(&p, w);
 		err = err ? err : execute(&p, w);
 	}
 	plan_free(&p);

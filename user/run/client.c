@@ -2,6 +2,7 @@
 #include "run/client.h"
 
 #include <errno.h>
+#include <json-c/json.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +54,9 @@ int client_ask_state(struct client *c)
 {
 	static const char request[] = "state\n";
 
-	return send(c->fd, request, sizeof(request) - 1, MSG_NOSIGNAL) == sizeof(request) - 1 ? 0 : -EPIPE;
+	if (send(c->fd, request, sizeof(request) - 1, MSG_NOSIGNAL) == sizeof(request) - 1)
+		return 0;
+	return errno == EPIPE ? 0 : -errno; /* it has gone, but may have said why */
 }
 
 /* Is there a whole line? Up to `from` there is no newline. */
@@ -123,6 +126,21 @@ int client_next(struct client *c, int timeout_ms)
 	}
 	hand_out(c);
 	return 1;
+}
+
+bool client_refused(const struct client *c, char *why, size_t size)
+{
+	struct json_object *line = NULL, *said;
+	bool refused = !strncmp(c->line, "{\"error\":", 9);
+
+	if (refused)
+		line = json_tokener_parse(c->line);
+	if (refused)
+		snprintf(why, size, "%s",
+			 json_object_object_get_ex(line, "error", &said) ? json_object_get_string(said)
+									 : "`kphi run` refuses");
+	json_object_put(line);
+	return refused;
 }
 
 /* In a string a quotation mark is escaped, so this can only be the key. */

@@ -33,6 +33,9 @@ int client_ask_state(struct client *c);
  */
 int client_next(struct client *c, int timeout_ms);
 
+/* Does the line say that this client is not served? Then why, into `why`. */
+bool client_refused(const struct client *c, char *why, size_t size);
+
 /* What kind of line it is. */
 bool client_line_is_current(const struct client *c); /* tells the current state */
 bool client_line_is_type(const struct client *c, const char *type);

@@ -245,7 +245,7 @@ void config_free(struct config *config)
 /* The whole file, with a zero after its end. NULL with a reason. */
 static char *read_file(const char *file, size_t *size, char *why)
 {
-	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe keeps nobody waiting */
 	struct stat st;
 	char *text = NULL;
 	ssize_t got = -1;

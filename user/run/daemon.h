@@ -9,6 +9,7 @@
 #include "kernel/control.h"
 #include "kernel/devices.h"
 #include "kernel/pin.h"
+#include "kernel/pin_again.h"
 #include "kernel/store.h"
 #include "run/apply.h"
 #include "run/attacher.h"
@@ -31,7 +32,9 @@ struct daemon {
 	struct pin pin;
 	struct store store;
 	struct control control;
-	int lock; /* held: there is one daemon to a store */
+	int lock; /* the store's folder, locked: there is one daemon to a store */
+	uint32_t hidden; /* rounds since the bpffs was unmounted; 0: it is there */
+	const char *missing; /* a pin that is; NULL: none */
 	struct token token;
 	struct names names;
 	struct verdicts verdicts;
@@ -55,6 +58,7 @@ struct daemon {
 	uint64_t round_ns; /* when the next part of a round is due */
 	uint32_t parts, part; /* of a round, which takes a second */
 	char attach_failure[1200]; /* as it was last said: it is tried again every second */
+	int devices_error; /* why they could not be looked at; 0: they could */
 	uint32_t absent; /* devices of the file that do not exist yet */
 	uint32_t reload_waits; /* rounds that a reload has waited for the store's lock; 0: none waits */
 	struct kphi_histogram lateness; /* of deadlines, in this life */

@@ -42,6 +42,9 @@ struct feed {
 	uint64_t dropped; /* lines for readers that have gone */
 	struct feed_socket socket;
 	sd_event_source *listener;
+	int spare; /* a descriptor, kept so that there is one to refuse a client with; -1: lost */
+	bool refusing; /* clients, for want of descriptors or the like: said */
+	bool full; /* where standard output goes has no room: said */
 };
 
 /* --- sinks --- */
@@ -65,6 +68,7 @@ static void sink_drop(struct sink *s, int err)
 	if (s == f->standard) {
 		warn("standard output takes no more events: %s", strerror(-err));
 		f->standard = NULL;
+		f->full = false;
 	}
 	for (uint32_t i = 0; i < f->clients; i++) {
 		if (f->client[i] != s)
@@ -88,11 +92,31 @@ static void sink_want_room(struct sink *s, bool want)
 	sd_event_source_set_io_events(s->io, interest);
 }
 
+/* A full disk may have room again: lines wait as they do for a slow reader. */
+static bool waits_for_room(struct sink *s, int result)
+{
+	struct feed *f = s->feed;
+	bool full = result == -ENOSPC || result == -EDQUOT;
+
+	if (s != f->standard || full == f->full)
+		return full;
+	f->full = full;
+	if (full)
+		warn("standard output takes no events now: %s. The last %d are kept, and written as soon as "
+		     "there is room",
+		     strerror(-result), QUEUE_LINES);
+	else if (result >= 0)
+		warn("standard output takes events again");
+	return full;
+}
+
 /* False: the reader is gone, and the sink with it. */
 static bool sink_send(struct sink *s)
 {
 	int result = queue_send(&s->queue, s->fd, s->is_socket);
 
+	if (waits_for_room(s, result))
+		return true;
 	if (result < 0) {
 		sink_drop(s, result);
 		return false;
@@ -256,19 +280,55 @@ static struct sink *sink_new(struct feed *f, int fd, bool is_socket, uint32_t in
 
 /* --- clients --- */
 
+static int spare_open(void)
+{
+	return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+/*
+ * Nobody more can be served for now. Where that is for want of descriptors, the spare one is enough to tell a
+ * client so; else clients wait for the next round, because asking again at once is asking without end.
+ */
+static void refuse_client(struct feed *f, int listener, int err)
+{
+	size_t length;
+	char *line;
+	int fd = -1;
+
+	if (!f->refusing)
+		warn("%s: clients cannot be served: %s. %s", f->socket.path, strerror(err),
+		     err == EMFILE ? "Raise LimitNOFILE= (ulimit -n) of `kphi run`" : "It is tried again");
+	f->refusing = true;
+	if (f->spare >= 0) {
+		close(f->spare);
+		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	}
+	line = fd < 0 ? NULL
+		      : event_error_line("`kphi run` has no descriptor left for another client", &length);
+	if (line)
+		send(fd, line, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+	free(line);
+	if (fd >= 0)
+		close(fd);
+	f->spare = spare_open();
+	if (fd < 0 || f->spare < 0)
+		sd_event_source_set_enabled(f->listener, SD_EVENT_OFF);
+}
+
 static int on_connection(sd_event_source *source, int listener, uint32_t events, void *context)
 {
 	struct feed *f = context;
 	struct sink *s;
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
+	(void)source;
 	(void)events;
 	if (fd < 0) {
-		/* No descriptor is left: until a client goes there is no point in asking again and again. */
-		if (errno == EMFILE || errno == ENFILE)
-			sd_event_source_set_enabled(source, f->clients ? SD_EVENT_OFF : SD_EVENT_ON);
+		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+			refuse_client(f, listener, errno);
 		return 0;
 	}
+	f->refusing = false;
 	s = sink_new(f, fd, true, EPOLLIN);
 	if (!s) {
 		close(fd);
@@ -295,7 +355,7 @@ int feed_listen(struct feed *f, const char *path, const char *group, char *why, 
 	sd_event_source *listener;
 	int err;
 
-	if (f->listener && !strcmp(path, f->socket.path))
+	if (f->listener && !strcmp(path, f->socket.path) && feed_socket_is_there(&f->socket))
 		return feed_socket_grant(&f->socket, group, why, size);
 	err = feed_socket_open(&fresh, path, group, why, size);
 	if (err)
@@ -311,6 +371,28 @@ int feed_listen(struct feed *f, const char *path, const char *group, char *why, 
 	return 0;
 }
 
+/* Somebody removed the socket: who would connect finds nobody. */
+static void listen_anew(struct feed *f, const char *group)
+{
+	char path[sizeof(f->socket.path)], reason[1024] = "no memory";
+
+	memcpy(path, f->socket.path, sizeof(path));
+	if (!feed_listen(f, path, group, reason, sizeof(reason)))
+		warn("%s: the socket was removed, and is there again", path);
+}
+
+void feed_round(struct feed *f, const char *group)
+{
+	if (f->spare < 0)
+		f->spare = spare_open();
+	if (f->listener && !feed_socket_is_there(&f->socket))
+		listen_anew(f, group);
+	if (f->listener && f->refusing)
+		sd_event_source_set_enabled(f->listener, SD_EVENT_ON);
+	if (f->standard && f->full)
+		sink_send(f->standard);
+}
+
 /* --- the feed --- */
 
 struct feed *feed_new(sd_event *loop, void (*recite)(void *context, feed_say_fn *say, void *say_context),
@@ -324,6 +406,7 @@ struct feed *feed_new(sd_event *loop, void (*recite)(void *context, feed_say_fn 
 	f->recite = recite;
 	f->context = context;
 	f->socket.fd = -1;
+	f->spare = spare_open();
 	return f;
 }
 
@@ -336,6 +419,8 @@ void feed_free(struct feed *f)
 		sink_free(f->client[--f->clients]);
 	sink_free(f->standard);
 	packet_put(f->last);
+	if (f->spare >= 0)
+		close(f->spare);
 	free(f);
 }
 
@@ -370,6 +455,7 @@ int feed_standard(struct feed *f, int fd)
 	if (fd < 0) {
 		sink_free(f->standard);
 		f->standard = NULL;
+		f->full = false;
 		return 0;
 	}
 	if (f->standard)

@@ -32,6 +32,10 @@ int feed_standard(struct feed *f, int fd);
  */
 int feed_listen(struct feed *f, const char *path, const char *group, char *why, size_t size);
 
+/* To be called once a second: what had to wait is tried again, and a socket that somebody removed is made
+ * anew. */
+void feed_round(struct feed *f, const char *group);
+
 /* To everybody, and never waiting. Returns the line, valid until the next event, or NULL (no memory). */
 const char *feed_say(struct feed *f, const struct event *event, size_t *length);
 

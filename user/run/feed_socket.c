@@ -106,6 +106,19 @@ static int bind_and_listen(int fd, const struct sockaddr_un *address)
 	return !err && listen(fd, 16) < 0 ? -errno : err;
 }
 
+/* The number of the file, not of the socket behind it, so that a successor's is not taken for ours. */
+static ino_t number_of(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) < 0 ? 0 : st.st_ino;
+}
+
+bool feed_socket_is_there(const struct feed_socket *s)
+{
+	return s->file && number_of(s->path) == s->file;
+}
+
 int feed_socket_open(struct feed_socket *s, const char *path, const char *group, char *why, size_t size)
 {
 	struct sockaddr_un address;
@@ -125,6 +138,7 @@ int feed_socket_open(struct feed_socket *s, const char *path, const char *group,
 		return explain(err, path, why, size);
 	}
 	memcpy(s->path, address.sun_path, sizeof(s->path));
+	s->file = number_of(path);
 	err = feed_socket_grant(s, group, why, size);
 	if (err)
 		feed_socket_close(s);
@@ -135,7 +149,8 @@ void feed_socket_close(struct feed_socket *s)
 {
 	if (s->fd < 0)
 		return;
-	unlink(s->path);
+	if (feed_socket_is_there(s))
+		unlink(s->path);
 	close(s->fd);
 	s->fd = -1;
 }

@@ -3,12 +3,15 @@
 #ifndef KPHI_RUN_FEED_SOCKET_H
 #define KPHI_RUN_FEED_SOCKET_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 #include <sys/un.h>
 
 struct feed_socket {
 	int fd;
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	ino_t file; /* the number of the one that was made there */
 };
 
 /*
@@ -20,7 +23,10 @@ int feed_socket_open(struct feed_socket *s, const char *path, const char *group,
 /* Another group. */
 int feed_socket_grant(const struct feed_socket *s, const char *group, char *why, size_t size);
 
-/* Closes and removes it; fd -1 is fine. */
+/* Whether the path still leads to it. */
+bool feed_socket_is_there(const struct feed_socket *s);
+
+/* Closes it, and removes the file if it is still this one's; fd -1 is fine. */
 void feed_socket_close(struct feed_socket *s);
 
 /*

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "io/error.h"
+#include "io/file.h"
 #include "kernel/clock.h"
 #include "run/daemon.h"
 #include "run/privilege.h"
@@ -72,16 +73,19 @@ static int apply_file(struct daemon *d, struct apply *a)
 static int reattach(void *context, const char *device, enum attach_mode mode)
 {
 	struct daemon *d = context;
-	int err = attacher_start(d->attacher, device, mode, 0);
+	int err = d->hidden ? -EBUSY : attacher_start(d->attacher, device, mode, 0);
 
 	return err ? err : -EINPROGRESS;
 }
 
+/* The pins by way of the folder that we hold, wherever it is, and whatever becomes of its mount. */
 static int open_devices(struct daemon *d)
 {
+	struct pin held = d->pin;
 	struct why w;
 
-	d->devices = devices_new(&d->pin, &w);
+	snprintf(held.store, sizeof(held.store), "/proc/self/fd/%d", d->lock);
+	d->devices = devices_new(&held, &w);
 	if (!d->devices)
 		return failed(-EIO, w.text);
 	devices_on_return(d->devices, reattach, d);
@@ -156,7 +160,7 @@ static int open_engine(struct daemon *d)
 	err = names_read(state, &before);
 	err = err ? err : names_write(state, &d->names);
 	if (err) {
-		fail("%s/consumers: cannot keep the consumers' names: %s", state, strerror(-err));
+		fail("%s/consumers: cannot keep the consumers' names: %s", state, file_trouble(err));
 		return err;
 	}
 	report_begin(&d->report, d->verdicts.life, now_ns, now_ns + d->config->engine.verdict_ttl_ns);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "io/error.h"
+#include "io/file.h"
 #include "kernel/clock.h"
 #include "run/daemon.h"
 
@@ -118,7 +119,7 @@ static void reload(struct daemon *d)
 	err = names_write(old->state, &d->names);
 	if (err)
 		why(&w, err, "%s/consumers: cannot keep the consumers' names: %s", old->state,
-		    strerror(-err));
+		    file_trouble(err));
 	err = err ? err : apply_config(&a, &w);
 	if (err) {
 		refuse_file(d, w.text);
@@ -155,7 +156,9 @@ void daemon_reload(struct daemon *d)
 	if (locked && d->reload_waits++ < RELOAD_ROUNDS)
 		return;
 	d->reload_waits = 0;
-	if (locked)
+	if (d->hidden)
+		refuse_file(d, "the bpffs of the store is not mounted. Mount it again first");
+	else if (locked)
 		refuse_file(d, "another command is at work on the store, and does not end. Try again when it "
 			       "has");
 	else

@@ -29,7 +29,7 @@ int report_open(struct report *r, const struct pin *pin, struct why *w)
 
 	*r = (struct report){.map = NULL};
 	if (fd < 0)
-		return why(w, -errno, "%s: cannot open: %s", path, strerror(errno));
+		return why_pin(w, -errno, path, "");
 	at = mmap(NULL, mapped_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
 	if (at == MAP_FAILED)

@@ -104,7 +104,7 @@ static int explain(int err, const char *path, char *why, size_t size)
 	default:
 		return refuse(err, why, size,
 			      "%s: cannot save the fencing token: %s. Name another `state` directory", path,
-			      strerror(-err));
+			      file_trouble(err));
 	}
 }
 

@@ -15,14 +15,14 @@
 
 int flow_wrong(struct flow *f, int err, const char *name, const char *format, ...)
 {
+	const char *standard = name == f->to ? "standard output" : "standard input";
 	char reason[WHY_SIZE];
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(reason, sizeof(reason), format, args);
 	va_end(args);
-	return refuse(err, f->why, sizeof(f->why), "%s: %s", strcmp(name, "-") ? name : "standard input",
-		      reason);
+	return refuse(err, f->why, sizeof(f->why), "%s: %s", strcmp(name, "-") ? name : standard, reason);
 }
 
 /* --- what sources push --- */
