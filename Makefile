@@ -3,6 +3,7 @@
 #   make          build/kphi                         make check    build and run every test (root)
 #   make demo     five peers, one death (root)       make bench    JSON lines, each with its baseline (root)
 #   make fuzz     every fuzz target, FUZZ=60 seconds each
+#   make duel     kphi beside other detectors, in trouble (root, 15 minutes)
 #   make lint     format, clang-tidy, cppcheck       make install  PREFIX=/usr/local, DESTDIR=
 #   make format   lay out the C files                make clean    remove build/
 #
@@ -42,9 +43,10 @@ GENERATED := $(SKELETONS) $(B)/gen/abi.h $(patsubst %,$(B)/gen/%.html.h,$(notdir
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/*_test.c))
 PROG_TESTS := $(patsubst tests/prog/%.c,$(B)/tests/prog/%,$(wildcard tests/prog/*_test.c))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
-TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c)) $(B)/tools/bench
+DUEL := $(B)/tools/duel.d/user-detector $(B)/tools/duel.d/deadlines
+TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c)) $(B)/tools/bench $(DUEL)
 
-.PHONY: FORCE all tests tools fuzzers fuzz setup demo check bench lint format install uninstall clean
+.PHONY: FORCE all tests tools fuzzers fuzz setup demo check bench duel lint format install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -187,6 +189,11 @@ fuzz: setup
 bench: setup
 	$(Q)$(MAKE) --no-print-directory $(B)/kphi $(B)/tools/bench >&2
 	$(Q)tools/bench
+
+# Beside FRR, BIRD, Serf, keepalived and a detector in user space. FOR=SECONDS of each phase, ROWS="idle hogs ...", OUT=docs
+duel: setup
+	$(Q)$(MAKE) --no-print-directory $(B)/kphi $(DUEL) $(B)/bpf/loss.bpf.o >&2
+	$(Q)tools/duel
 
 OURS := $(wildcard include/kphi/*.h bpf/*.[ch] user/*.[ch] user/*/*.[ch] tests/*/*.[ch] tools/*.[ch] tools/*.d/*.[ch])
 
