@@ -149,6 +149,8 @@ up() {
 
 # --- the daemon -------------------------------------------------------------------------------------------------------
 
+CONSUMERS="{name: page, suspect: 8, clear: 4, correlated: off}"
+
 # watch WORD...: kphi run, with more lines for its configuration. Nobody is spared because others are silent, too:
 # several peers die at once here.
 watch() {
@@ -159,7 +161,7 @@ watch() {
 		echo "outputs: {socket: $SOCKET}"
 		echo "state: $WORK/state"
 		printf '%s\n' "$@"
-		echo "consumers: [{name: page, suspect: 8, clear: 4, correlated: off}]"
+		echo "consumers: [$CONSUMERS]"
 		echo "peers:"
 		for name in "${STREAMS[@]}"; do
 			echo "  - {name: $name, ${SETTINGS[$name]}}"

@@ -19,6 +19,8 @@
 #include "io/parse.h"
 #include "trace/reader.h"
 
+#define PEERS_MAX 256
+
 struct heard {
 	struct kphi_record record;
 	uint64_t *ring;
@@ -53,39 +55,28 @@ static void take(struct heard *h, const struct trace_peer *p, struct kphi_beat *
 	       deadline_ns(h, &p->settings), (uint64_t)b->stalled_total_ns);
 }
 
-/* Room for every peer that is known so far, with the window that it begins with. */
-static bool meet(struct heard **heard, uint32_t *known, const struct trace *t, uint32_t window)
+/* A peer that was met for the first time has the window that it begins with. False: there is no memory. */
+static bool meet(struct heard *h, const struct trace_peer *p, uint32_t window)
 {
-	uint32_t n = trace_peers(t);
-	struct heard *more = n > *known ? realloc(*heard, n * sizeof(**heard)) : *heard;
-
-	if (!more && n)
-		return false;
-	*heard = more;
-	for (; *known < n; ++*known) {
-		struct heard *h = &more[*known];
-
-		memset(h, 0, sizeof(*h));
-		kphi_window_begin(&h->record.window, &trace_peer(t, *known)->settings);
-		h->ring = calloc(KPHI_RING_SIZE(window), sizeof(*h->ring));
-		if (!h->ring)
-			return false;
-	}
-	return true;
+	if (h->ring)
+		return true;
+	h->ring = calloc(KPHI_RING_SIZE(window), sizeof(*h->ring));
+	kphi_window_begin(&h->record.window, &p->settings);
+	return h->ring != NULL;
 }
 
 static int read_all(struct trace *t)
 {
-	uint32_t window = trace_start(t)->window, known = 0, peer;
-	struct heard *heard = NULL;
+	static struct heard heard[PEERS_MAX];
+	uint32_t window = trace_start(t)->window, peer;
 	struct kphi_beat b;
 	int got;
 
 	if (!window)
 		return give_up("the trace does not say how large its windows are");
 	while ((got = trace_next_of_all(t, &peer, &b)) > 0) {
-		if (!meet(&heard, &known, t, window))
-			return give_up("no memory");
+		if (peer >= PEERS_MAX || !meet(&heard[peer], trace_peer(t, peer), window))
+			return give_up("too many peers, or no memory");
 		if (got == 2) {
 			heard[peer].record = trace_state(t)->record;
 			memcpy(heard[peer].ring, trace_state(t)->ring,
@@ -94,9 +85,8 @@ static int read_all(struct trace *t)
 		}
 		take(&heard[peer], trace_peer(t, peer), &b, window);
 	}
-	for (uint32_t i = 0; i < known; i++)
+	for (uint32_t i = 0; i < PEERS_MAX; i++)
 		free(heard[i].ring);
-	free(heard);
 	if (got < 0)
 		return give_up(trace_why(t));
 	if (trace_lost(t))

@@ -54,6 +54,9 @@ def main(kphi, folder, group, number, path):
             time.sleep(random.uniform(0, 0.02))  # not in step with each other
         while mode[-1] != "end":
             step(mortals, mode, kills)
+            for mortal in mortals:
+                if mortal.process and mortal.process.poll() is not None:
+                    sys.exit(f"{mortal.name} ended by itself")
             time.sleep(STEP_S)
     for mortal in mortals:
         if mortal.process:

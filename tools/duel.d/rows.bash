@@ -15,16 +15,16 @@ switch    0   stress-ng --switch 4 --context 4
 timer     0   stress-ng --timer 4
 quota     0   10 of each 100 ms for each observer and a busy process beside it
 fifo      0   a busy process at SCHED_FIFO 50 on the core of the observers
-frozen1   3   SIGSTOP of the observers for 1 s
-frozen5   11  SIGSTOP of the observers for 5 s
-frozen10  21  SIGSTOP of the observers for 10 s
+frozen1   0   SIGSTOP of the observers for 1 s
+frozen5   6   SIGSTOP of the observers for 5 s
+frozen10  16  SIGSTOP of the observers for 10 s
 loss0.1   0   0.1 % of the packets lost on their way, before all observers
 loss1     0   1 %
 loss5     0   5 %
 '
 HEALTHY_S=8 # see FOR
 KILLED_S=10
-OTHER_S=4 # to begin, to end, to be well again
+OTHER_S=6 # to begin, to end, to be well again
 AFTER_S=2.5 # as long as the dead stay dead, or an observer has after it was frozen
 
 # The names of all rows.
@@ -58,7 +58,7 @@ begin_trouble() { # ROW
 	hogs) hogs 1 ;;
 	switch) stress --switch 4 --context 4 ;;
 	timer) stress --timer 4 ;;
-	fifo) start hog-fifo chrt -f 50 taskset -c 1 timeout 120 sh -c 'while :; do :; done' ;;
+	fifo) start hog-fifo chrt -f 60 timeout 120 chrt -f 50 taskset -c 1 sh -c 'while :; do :; done' ;;
 	quota) begin_quota ;;
 	loss*) lose "loss/$(awk "BEGIN { print 10000 * ${1#loss} }")" ;;
 	esac
@@ -197,7 +197,7 @@ be_killed() { # ROW
 die_twice() {
 	local end=$((${EPOCHREALTIME/./} + KILLED_S * 1000000))
 
-	send USR1 mortals
+	kill -USR1 "$(pid_of mortals)"
 	kill_peers serf
 	kill_peers frr bird keepalived
 	sleep "$AFTER_S"
@@ -210,19 +210,19 @@ die_twice() {
 		sleep 0.1
 	done
 	return_peers serf
-	send USR2 mortals
+	kill -USR2 "$(pid_of mortals)"
 }
 
 # Who dies while the observers are frozen is dead for a while after that.
 die_unseen() { # SECONDS
 	freeze_observers STOP
-	send HUP mortals
+	kill -HUP "$(pid_of mortals)"
 	kill_peers frr bird keepalived
 	sleep "$1"
 	freeze_observers CONT
 	sleep "$AFTER_S"
 	return_peers frr bird keepalived
-	send USR2 mortals
+	kill -USR2 "$(pid_of mortals)"
 	sleep 1
 }
 
