@@ -10,7 +10,7 @@
 . "$(dirname "$0")/../../tools/duel.d/rows.bash"
 
 WITH=(frr)
-HEALTHY_S=3 KILLED_S=6 AFTER_S=1.5
+HEALTHY_S=2 KILLED_S=4 AFTER_S=1.5 DEATHS=1
 PIN_FIFO=$WORK.pins # not in $WORK, which is removed while it is mounted
 EVERYBODY=(kphi-fifo kphi kphi-bfd user-reads user-timers gc-reads gc-timers bfdd)
 

@@ -25,6 +25,7 @@ loss5     0   5 %
 HEALTHY_S=8 # see FOR
 KILLED_S=10
 OTHER_S=6 # to begin, to end, to be well again
+DEATHS=2 # of each daemon but Serf's
 AFTER_S=2.5 # as long as the dead stay dead, or an observer has after it was frozen
 
 # The names of all rows.
@@ -58,7 +59,7 @@ begin_trouble() { # ROW
 	hogs) hogs 1 ;;
 	switch) stress --switch 4 --context 4 ;;
 	timer) stress --timer 4 ;;
-	fifo) start hog-fifo chrt -f 60 timeout 120 chrt -f 50 taskset -c 1 sh -c 'while :; do :; done' ;;
+	fifo) start hog-fifo chrt -f 60 timeout 90 chrt -f 50 taskset -c 1 sh -c 'while :; do :; done' ;;
 	quota) begin_quota ;;
 	loss*) lose "loss/$(awk "BEGIN { print 10000 * ${1#loss} }")" ;;
 	esac
@@ -160,7 +161,7 @@ be_healthy() { # ROW
 	sleep "$frozen"
 	freeze_observers CONT
 	sleep $((HEALTHY_S - 1))
-	eventually 10 bfd_well || true
+	eventually 20 bfd_well || true
 }
 
 # kill_peers PROGRAM...: with SIGKILL
@@ -187,25 +188,24 @@ be_killed() { # ROW
 
 	frozen=$(frozen_for "$1")
 	if [ "$frozen" = 0 ]; then
-		die_twice
+		die_often
 	else
 		die_unseen "$frozen"
 	fi
 }
 
-# Serf takes seven seconds, so its death lasts for both.
-die_twice() {
-	local end=$((${EPOCHREALTIME/./} + KILLED_S * 1000000))
+# Serf takes six seconds, so it dies once, and for the whole of it.
+die_often() {
+	local end=$((${EPOCHREALTIME/./} + KILLED_S * 1000000)) n
 
 	kill -USR1 "$(pid_of mortals)"
 	kill_peers serf
-	kill_peers frr bird keepalived
-	sleep "$AFTER_S"
-	return_peers frr bird keepalived
-	eventually 4 bfd_well || true
-	kill_peers frr bird keepalived
-	sleep "$AFTER_S"
-	return_peers frr bird keepalived
+	for ((n = 0; n < DEATHS; n++)); do
+		kill_peers frr bird keepalived
+		sleep "$AFTER_S"
+		return_peers frr bird keepalived
+		eventually 4 bfd_well || true
+	done
 	while [ ${EPOCHREALTIME/./} -lt $end ]; do
 		sleep 0.1
 	done
@@ -213,11 +213,22 @@ die_twice() {
 	kill -USR2 "$(pid_of mortals)"
 }
 
-# Who dies while the observers are frozen is dead for a while after that.
+# Who dies while the observers are frozen is dead for a while after that. At once, because a BFD speaker that hears nothing of the
+# frozen soon says so.
 die_unseen() { # SECONDS
-	freeze_observers STOP
-	kill -HUP "$(pid_of mortals)"
-	kill_peers frr bird keepalived
+	local suffering victims=() name program
+
+	suffering=$(for name in "${OBSERVERS[@]}" run; do family "$name"; done)
+	for program in frr bird keepalived; do
+		! has $program || victims+=("$(family "$(victim $program)")")
+	done
+	# shellcheck disable=SC2086,SC2048 # several words
+	kill -STOP $suffering && kill -KILL ${victims[*]} && kill -HUP "$(pid_of mortals)"
+	for program in frr bird keepalived; do
+		has $program || continue
+		printf '%s\t%s\n' "$(wall_ns)" "$program" >> "$RAW/kills.tsv"
+		stop "$(victim $program)" KILL
+	done
 	sleep "$1"
 	freeze_observers CONT
 	sleep "$AFTER_S"

@@ -65,7 +65,7 @@ stage_duel() {
 	in_ns n2 ip route add 239.0.0.0/8 dev $CLUSTER_DEV
 	in_ns n1 ip route add 239.0.0.0/8 dev $CLUSTER_DEV
 	attach n1 $CLUSTER_DEV
-	in_ns n4 "$KPHI" --pin "$PIN_FIFO" net attach dev $CLUSTER_DEV
+	in_ns n4 "$KPHI" --pin "$PIN_FIFO" net attach dev $CLUSTER_DEV > "$WORK/attach-fifo"
 	for program in frr bird; do
 		has $program || continue
 		read -r -a ends <<< "$(ends_of $program)"
@@ -187,6 +187,8 @@ begin_others() {
 
 peer_begins() { # PROGRAM
 	ahead "${AHEAD_OF_ALL[@]}"
+	# Who changes the host's /etc/group takes away what is mounted over it, here as well.
+	getent group frr > /dev/null || users
 	case $1 in
 	frr) frr f1 1 2 ;;
 	bird) bird d1 1 2 ;;

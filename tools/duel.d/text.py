@@ -124,6 +124,17 @@ def reading_false(rows, detectors):
             f"{d[1]} {total(rows, [d[0]], napi)}" for d in others) + "."
 
 
+def wanted(rows, detectors):
+    """Nobody falsely accused by kphi wherever somebody else does so: where that holds, and where not."""
+    others = [d[0] for d in detectors if d[0] not in KPHI]
+    for napi, how in (("sender", "as it is"), ("thread", "with threaded NAPI")):
+        hard = [r for r in rows if r["napi"] == napi and any(r["detectors"][k]["false"] for k in others)]
+        failed = [ROWS.get(r["row"], r["row"]) for r in hard if any(r["detectors"][k]["false"] for k in KPHI)]
+        if hard:
+            yield (f"Rows ({how}) in which another detector accuses somebody who was on time: {len(hard)}. Those in which kphi, in any of its columns, "
+                   f"does so too: {', '.join(failed) or 'none'}.")
+
+
 def losses(rows, detectors):
     """Rows in which kphi is wrong and somebody else on the same or similar signals is not."""
     for r in rows:
@@ -160,6 +171,7 @@ def reading_stamps(rows):
 
 
 def reading(rows, detectors):
+    yield from wanted(rows, detectors)
     yield from reading_false(rows, detectors)
     yield from losses(rows, detectors)
     if found := list(slower(rows)):
