@@ -52,8 +52,8 @@ class Silences(unittest.TestCase):
         self.assertEqual([s[:2] for s in judge.Stream("frr1", packets).silences], [(0, 400 * MS), (2400 * MS, math.inf)])
 
     def test_a_kill_in_it_makes_it_a_death_and_one_before_or_after_does_not(self):
-        packets = beats(0, 50, 1000, 1050, 1100)
-        for killed, death in ((60, True), (999, True), (-400, False), (1020, False)):
+        packets = beats(0, 50, 1000, 1050, 1100)  # silent from 50 on
+        for killed, death in ((60, True), (999, True), (-940, True), (-960, False), (1060, False)):
             stream = judge.Stream("beat1", packets, [killed * MS])
             self.assertEqual(stream.silences[0][2] is not None, death, killed)
 

@@ -89,9 +89,12 @@ def right_panel(rows, x0):
     for n, (_, variants) in enumerate(rows):
         for i, key in TIMED.items():
             values = sorted(t for v in variants for t in v["detectors"][key]["times"])
+            y = TOP + LINE * n + 4 + (LINE - 8) * i / (len(TIMED) - 1)
+            if sum(v["detectors"][key]["missed"] for v in variants):
+                x = x0 + PLOT + 8 + 4 * (i % 3)
+                out.append(f'<path d="M{x:.1f} {y - 2:.1f}l4 4m0 -4l-4 4" style="stroke:{COLUMNS[i][3]};stroke-width:1.3"/>')
             if not values:
                 continue
-            y = TOP + LINE * n + 4 + (LINE - 8) * i / (len(TIMED) - 1)
             a, b = place(judge.quantile(values, 0.5) / MS, x0), place(values[-1] / MS, x0)
             colour = COLUMNS[i][3]
             out.append(f'<line x1="{a:.1f}" y1="{y:.1f}" x2="{b:.1f}" y2="{y:.1f}" style="stroke:{colour};stroke-width:1.5"/>')
@@ -103,11 +106,13 @@ def right_panel(rows, x0):
 def picture(rows):
     grouped = by_row(rows)
     x0 = LEFT + COLUMN * len(COLUMNS) + PLOT_GAP
-    width, height = x0 + PLOT + 30, TOP + LINE * len(grouped) + 50
-    notes = [say(10, height - 26, "Full: packets are taken in by the sender's CPU. Ring: by kernel threads on the starved core, so that stamps suffer, too. "
-                 "Right: both. Deaths in frozen rows happen as the freeze begins.", kind="small soft"),
-             say(10, height - 10, "Timeouts: 150 ms; keepalived 380 ms; Serf its own. kphi as shipped is SCHED_FIFO and watches beats; the ordinary one watches "
-                 "all that the others watch.", kind="small soft")]
+    width, height = x0 + PLOT + 30, TOP + LINE * len(grouped) + 66
+    notes = [
+        "Full: packets are taken in by the sender's CPU. Ring: by kernel threads on the starved core, so that the kernel's stamps suffer, too.",
+        "Right: both; a cross: some deaths were not told before the peer was back. Deaths in frozen rows happen as the freeze begins.",
+        "Timeouts: 150 ms; keepalived 380 ms; Serf its own. kphi as shipped is SCHED_FIFO and watches beats; the ordinary one watches all that the others watch.",
+    ]
+    notes = [say(10, height - 42 + 16 * i, line, kind="small soft") for i, line in enumerate(notes)]
     return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img">',
                       "<title>kphi beside other detectors: false suspicions and detection times by the trouble that the observers are in</title>",
                       STYLE] + left_panel(grouped) + right_panel(grouped, x0) + notes + ["</svg>"]) + "\n"

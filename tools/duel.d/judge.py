@@ -14,7 +14,7 @@ GRACE = SECOND // 2
 UP = 3  # BFD
 NEARLY = 0.95  # a gap this near to the timeout may be longer on the way of another packet
 LIMITS = {"beat": 150 * MS, "vrrp": 380 * MS, "serf": 5 * SECOND}
-SLACK = 300 * MS  # between the note that somebody will be killed and the signal
+SLACK = SECOND  # between the note that somebody will be killed and his last packet, on a busy machine
 
 
 def kind(stream):

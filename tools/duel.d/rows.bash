@@ -164,15 +164,22 @@ be_healthy() { # ROW
 	eventually 20 bfd_well || true
 }
 
-# kill_peers PROGRAM...: with SIGKILL
+# kill_peers PROGRAM...: with SIGKILL. Nothing that takes time is between the note and the signal.
 kill_peers() {
-	local program
+	local program pids
 
 	for program in "$@"; do
 		has "$program" || continue
-		printf '%s\t%s\n' "$(wall_ns)" "$program" >> "$RAW/kills.tsv"
-		send KILL "$(victim "$program")"
+		pids=$(family "$(victim "$program")")
+		note_death "$program"
+		# shellcheck disable=SC2086 # several words
+		kill -KILL $pids
+		stop "$(victim "$program")" KILL
 	done
+}
+
+note_death() { # PROGRAM
+	printf '%s000\t%s\n' "${EPOCHREALTIME/./}" "$1" >> "$RAW/kills.tsv"
 }
 
 return_peers() {
@@ -225,9 +232,10 @@ die_unseen() { # SECONDS
 	# shellcheck disable=SC2086,SC2048 # several words
 	kill -STOP $suffering && kill -KILL ${victims[*]} && kill -HUP "$(pid_of mortals)"
 	for program in frr bird keepalived; do
-		has $program || continue
-		printf '%s\t%s\n' "$(wall_ns)" "$program" >> "$RAW/kills.tsv"
-		stop "$(victim $program)" KILL
+		! has $program || note_death $program
+	done
+	for program in frr bird keepalived; do
+		! has $program || stop "$(victim $program)" KILL
 	done
 	sleep "$1"
 	freeze_observers CONT

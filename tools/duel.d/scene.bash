@@ -31,7 +31,7 @@ GROUP_ADDRESS=239.77.66.1
 # Everybody who watches BFD or beats has a timeout of 150 ms.
 BFD_PAUSE_MS=78 # mean 43.75 (BFD sends after 75 to 100 % of 50 ms) + this + 5.61 times the floor, 5 ms
 BEAT_PAUSE_MS=72 # mean 50
-CONSUMERS+=", {name: gossip, suspect: 5, clear: 2, correlated: off, peers: ['serf*']}" # 11.5 mean intervals: about Serf's own six seconds
+CONSUMERS+=", {name: gossip, suspect: 3, clear: 1.5, correlated: off, peers: ['serf*']}" # 6.9 mean intervals: about Serf's own six seconds
 VRRP_PAUSE_MS=224 # keepalived's own timeout is 3 x 100 ms + 80 at this priority
 
 USERS=(user-reads user-timers gc-reads gc-timers)

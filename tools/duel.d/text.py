@@ -202,7 +202,7 @@ SETTINGS = """
 | user space | the very same packets, by multicast | the same records, windows, phi and schedule (`user/core/`); stamped when recvmsg() has returned. *Reads first* empties the socket before it looks at deadlines, *timers first* the other way round |
 | ... + GC | the same | stops for 200 ms every 2 s, as a garbage collector does |
 | keepalived, kphi on VRRP | one VRRPv3 master | 100 ms; 380 ms (priority 50). kphi: `pause` 224 ms |
-| Serf, kphi on Serf | two members | LAN profile; kphi: exponential model, phi 5: 11.5 mean intervals, about as long as Serf takes |
+| Serf, kphi on Serf | two members | LAN profile; kphi: exponential model, phi 3: 6.9 mean intervals, about as long as Serf takes |
 
 All observers are ordinary processes on CPU 1, `kphi` too (`priority: 0`); *kphi, SCHED_FIFO* is `kphi run` as it is shipped (priority 10), to which a quota does not
 apply. Peers and captures have CPU 0 and a real-time priority, but for Serf. No setting is changed between rows.
@@ -212,6 +212,8 @@ apply. Peers and captures have CPU 0 and a real-time priority, but for Serf. No 
 * *Detection* is from the last packet on the wire to the verdict, in ms: median / p99 (if there are 100) / max (n). Deaths are SIGKILL. *Missed*: not told before the peer was back,
   one second (beats) or 2.5 s later. Only deaths of whom the detector trusted at that moment are trials.
 * Frozen rows: who dies there dies in the first moment of the freeze, so the freeze is part of the detection time.
+* bfdd runs the timers that have expired before it reads its sockets; BIRD, keepalived and *reads first* read first. That is why the ones accuse after a pause, and the others do not
+  but take the pause for the rhythm of their peers, or wait for it.
 * (T): the packets of the observers' devices are taken in by kernel threads (threaded NAPI) pinned to the observers' core, so that XDP's stamps suffer what the observers
   do. Otherwise, on veth, that happens on the CPU of the sender, as on a NIC whose interrupts go to another core.
 """
