@@ -152,13 +152,22 @@ def slower(rows):
             yield f"{title(r)} {ms(medians['kphi-bfd'])} ms (bfdd {ms(medians['bfdd'])})"
 
 
+def missed(rows, detectors):
+    """Who did not tell many of the deaths at all, before the peer was back."""
+    for key, name, _, _ in detectors:
+        few = [f"{title(r)} {d['missed']} of {len(d['times']) + d['missed']}" for r in rows
+               if (d := r["detectors"][key])["missed"] * 10 > len(d["times"])]
+        if few:
+            yield f"Deaths that were not told before the peer was back, where they are more than a tenth: {name}: {'; '.join(few)}."
+
+
 def reading_late(rows):
     ok, worse = [], []
     for r in rows:
         late = r["late"]["kphi-fifo"]["late"]
         if late and not r["row"].startswith("frozen"):
             (ok if judge.quantile(late, 0.99) <= MS else worse).append(f"{title(r)} {ms(judge.quantile(late, 0.99))}")
-    return (f"kphi at SCHED_FIFO, verdict after its computed deadline: 99 of 100 within 1 ms in {len(ok)} of {len(ok) + len(worse)} rows"
+    return (f"kphi at SCHED_FIFO, verdict after its computed deadline: 99 of 100 (of fewer: all) within 1 ms in {len(ok)} of {len(ok) + len(worse)} rows"
             f" without a freeze; not in: {', '.join(worse) or 'none'} (p99, ms).")
 
 
@@ -176,6 +185,7 @@ def reading(rows, detectors):
     yield from losses(rows, detectors)
     if found := list(slower(rows)):
         yield "kphi tells the death of a BFD peer more than a tenth later (median) than the quickest daemon in: " + "; ".join(found) + "."
+    yield from missed(rows, detectors)
     yield reading_late(rows)
     yield from reading_stamps(rows)
 
