@@ -84,7 +84,7 @@ quota_of() {
 	local name
 
 	for name in "${OBSERVERS[@]}" run; do
-		[ "$name" = run-fifo ] || "$1" "$name" "$GROUP/kphi-duel-$$-$name"
+		[ "$name" = run-fifo ] || "$1" "$name" "$GROUP/kphi-duel-${DUEL_TAG:-$$}-$name"
 	done
 }
 
