@@ -7,6 +7,7 @@
 #   make valgrind the program under valgrind (root)
 #   make coverage the lines of user/ that the tests reach, by folder (root)
 #   make soak     10,000 senders that come and go, FOR=10m; SEED=N repeats one (root)
+#   make duel     kphi beside other detectors, in trouble (root, 15 minutes)
 #   make lint     format, clang-tidy, cppcheck       make install  PREFIX=/usr/local, DESTDIR=
 #   make format   lay out the C files                make clean    remove build/
 #   make lib      libkphi, shared and static         make -C examples, once it is installed
@@ -50,9 +51,10 @@ GENERATED := $(SKELETONS) $(B)/gen/abi.h $(patsubst %,$(B)/gen/%.html.h,$(notdir
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/*_test.c))
 PROG_TESTS := $(patsubst tests/prog/%.c,$(B)/tests/prog/%,$(wildcard tests/prog/*_test.c))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
-TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c)) $(B)/tools/bench
+DUEL := $(B)/tools/duel.d/user-detector $(B)/tools/duel.d/deadlines
+TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c)) $(B)/tools/bench $(DUEL)
 
-.PHONY: FORCE all lib tests tools fuzzers fuzz setup man deb demo check coverage valgrind bench lint format install uninstall clean soak
+.PHONY: FORCE all lib tests tools fuzzers fuzz setup man deb demo check coverage valgrind bench lint format install uninstall clean soak duel
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -272,6 +274,11 @@ coverage: setup
 bench: setup
 	$(Q)$(MAKE) --no-print-directory $(B)/kphi $(B)/tools/bench >&2
 	$(Q)tools/bench
+
+# Beside FRR, BIRD, Serf, keepalived and a detector in user space. FOR=SECONDS of each phase, ROWS="idle hogs ...", OUT=docs
+duel: setup
+	$(Q)$(MAKE) --no-print-directory $(B)/kphi $(DUEL) $(B)/bpf/loss.bpf.o >&2
+	$(Q)tools/duel
 
 FOR ?= 10m
 PEERS ?= 10000

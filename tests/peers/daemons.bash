@@ -9,6 +9,8 @@
 
 AHEAD=() # see ahead
 CLUSTER=(1 2 3) # the nodes n1, n2, n3 at 10.9.0.N of keepalived, Serf and corosync
+CLUSTER_DEV=eth0 # their devices
+BFD_MS=(10 50 300) # the sessions of a pair of BFD speakers: see bfd_interval
 
 # ahead [COMMAND...]: what goes before the commands of the daemons that are started from now on
 ahead() {
@@ -44,18 +46,24 @@ users() {
 
 # --- FRR --------------------------------------------------------------------------------------------------------------
 
-# frr NS LOCAL PEER: three sessions at once, at 3 x 10, 50 and 300 ms, over the devices ms10, ms50 and ms300, where the
+# What a test may define anew: the interval of a session, in ms, and the device that it goes by.
+bfd_interval() { echo "$1"; }
+bfd_dev() { echo "ms$1"; }
+
+# frr NS LOCAL PEER: all sessions at once, three at 3 x 10, 50 and 300 ms, over the devices ms10, ms50 and ms300, where the
 # addresses end in LOCAL and PEER
 frr() {
-	local ms
+	local ms interval
 
 	{
 		echo "log stdout"
 		echo "log timestamp precision 6"
+		echo "debug bfd peer" # it tells why a session went down
 		echo "bfd"
-		for ms in 10 50 300; do
-			echo " peer $(bfd_address $ms frr "$3") local-address $(bfd_address $ms frr "$2") interface ms$ms"
-			printf '  detect-multiplier 3\n  receive-interval %d\n  transmit-interval %d\n !\n' $ms $ms
+		for ms in "${BFD_MS[@]}"; do
+			interval=$(bfd_interval "$ms")
+			echo " peer $(bfd_address "$ms" frr "$3") local-address $(bfd_address "$ms" frr "$2") interface $(bfd_dev "$ms")"
+			printf '  detect-multiplier 3\n  receive-interval %d\n  transmit-interval %d\n !\n' "$interval" "$interval"
 		done
 		echo "!"
 	} > "$WORK/frr-$1.conf"
@@ -110,7 +118,7 @@ frr_downs() {
 
 # --- BIRD -------------------------------------------------------------------------------------------------------------
 
-# bird NS LOCAL PEER: the same three sessions as those of frr
+# bird NS LOCAL PEER: the same sessions as those of frr
 bird() {
 	local ms
 
@@ -121,9 +129,9 @@ bird() {
 		echo 'protocol device { scan time 10; }'
 		echo 'protocol bfd links {'
 		echo '	debug { states, events };'
-		for ms in 10 50 300; do
-			echo "	interface \"ms$ms\" { interval $ms ms; idle tx interval 1 s; multiplier 3; };"
-			echo "	neighbor $(bfd_address $ms bird "$3") dev \"ms$ms\" local $(bfd_address $ms bird "$2");"
+		for ms in "${BFD_MS[@]}"; do
+			echo "	interface \"$(bfd_dev "$ms")\" { interval $(bfd_interval "$ms") ms; idle tx interval 1 s; multiplier 3; };"
+			echo "	neighbor $(bfd_address "$ms" bird "$3") dev \"$(bfd_dev "$ms")\" local $(bfd_address "$ms" bird "$2");"
 		done
 		echo '}'
 	} > "$WORK/bird-$1.conf"
@@ -168,7 +176,7 @@ router() {
 		vrrp_instance v$2 {
 			version $2
 			state BACKUP
-			interface eth0
+			interface $CLUSTER_DEV
 			virtual_router_id $1
 			priority $4
 			advert_int $3

@@ -10,9 +10,10 @@
 
 # shellcheck source=tests/peers/watch.bash
 . "$(dirname "$0")/watch.bash"
+# shellcheck source=tests/peers/starve.bash
+. "$(dirname "$0")/starve.bash"
 
 OBSERVERS=(frr-f2 bird-d2 keepalived-n1 serf-n1 corosync-n1)
-HOGS=16
 
 # --- a trouble --------------------------------------------------------------------------------------------------------
 
@@ -130,32 +131,6 @@ opinion_of_bird() {
 
 # --- one core with hogs -----------------------------------------------------------------------------------------------
 
-hogs() { # CPUS
-	local n
-
-	for ((n = 0; n < HOGS; n++)); do
-		start "hog$n" taskset -c "$1" timeout 60 sh -c 'while :; do :; done'
-	done
-}
-
-no_hogs() {
-	local n
-
-	for ((n = 0; n < HOGS; n++)); do
-		stop "hog$n"
-	done
-}
-
-pin() { # CPUS
-	local name pid
-
-	for name in "${OBSERVERS[@]}" run; do
-		for pid in $(family "$name"); do
-			taskset -acp "$1" "$pid" > /dev/null
-		done
-	done
-}
-
 one_core() {
 	local end=$((SECONDS + 15)) seen=0 asked=0
 
@@ -196,12 +171,6 @@ threaded() { # 0 OR 1
 	set_threaded n1 eth0 "$1"
 }
 
-# /sys shows the devices of the namespace that it was mounted in.
-set_threaded() {
-	# shellcheck disable=SC2016 # expanded inside
-	in_ns "$1" unshare --mount sh -c 'mount -t sysfs sysfs /sys && echo "$2" > "/sys/class/net/$1/threaded"' sh "$2" "$3"
-}
-
 both_cores_threaded() {
 	threaded 1
 	hogs 0,1
@@ -211,8 +180,6 @@ both_cores_threaded() {
 }
 
 # --- a CPU quota ------------------------------------------------------------------------------------------------------
-
-GROUP=/sys/fs/cgroup
 
 # Ten of each hundred milliseconds, for each observer and a busy process beside it, as in a container that is too small.
 # corosync keeps its real-time priority, which no quota applies to.
@@ -226,45 +193,6 @@ quota() {
 	for name in "${OBSERVERS[@]}" run; do
 		[ "$name" = corosync-n1 ] || free "$name" "$GROUP/kphi-${WORK##*/}-$name"
 	done
-}
-
-confine() { # NAME GROUP
-	mkdir "$2"
-	if [ -e "$2/cpu.max" ]; then
-		echo "10000 100000" > "$2/cpu.max"
-	else
-		echo 10000 > "$2/cpu.cfs_quota_us"
-	fi
-	start "beside-$1" timeout 60 sh -c 'while :; do :; done'
-	enter "$1" "$2"
-	enter "beside-$1" "$2"
-}
-
-free() { # NAME GROUP
-	note "$1: $(awk '$1 == "nr_throttled" { t = $2 } $1 == "nr_periods" { p = $2 } END { print t " of " p " periods throttled" }' "$2/cpu.stat")"
-	enter "$1" "$GROUP"
-	enter "beside-$1" "$GROUP"
-	stop "beside-$1"
-	rmdir "$2"
-}
-
-enter() { # NAME GROUP
-	local pid
-
-	for pid in $(family "$1"); do
-		echo "$pid" > "$2/cgroup.procs"
-	done
-}
-
-# Sets GROUP to the root of the controller, or why there is none.
-find_quota() {
-	if [ -e $GROUP/cpu/cpu.cfs_period_us ]; then
-		GROUP=$GROUP/cpu
-	elif ! grep -qw cpu $GROUP/cgroup.subtree_control 2> /dev/null; then
-		echo "no cgroup has the cpu controller here"
-		return 1
-	fi
-	[ -w "$GROUP" ] || { echo "cgroups cannot be made here" && return 1; }
 }
 
 declare -A flaps=()

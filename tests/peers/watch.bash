@@ -14,7 +14,6 @@
 . "$(dirname "${BASH_SOURCE[0]}")/daemons.bash"
 
 SOCKET=$WORK/event.sock
-BFD_MS=(10 50 300)
 
 # A stream has a name, settings for `peers:` of kphi run, what tcpdump calls it, and a place of capture (see capture).
 STREAMS=()
@@ -63,7 +62,7 @@ stage() {
 		done
 	done
 	cluster
-	attach n1 eth0
+	attach n1 $CLUSTER_DEV
 }
 
 # ends_of PROGRAM: peer and observer
@@ -71,7 +70,7 @@ ends_of() {
 	case $1 in frr) echo f1 f2 ;; bird) echo d1 d2 ;; esac
 }
 
-# cluster: n1, n2, n3 with an eth0 each on a switch of their own
+# cluster: n1, n2, n3 with a device each on a switch of their own
 cluster() {
 	local node
 
@@ -80,7 +79,7 @@ cluster() {
 	in_ns switch ip link set br0 up
 	for node in "${CLUSTER[@]}"; do
 		ns_add "n$node"
-		veth_pair "n$node" eth0 "10.9.0.$node/24" switch "port$node" -
+		veth_pair "n$node" $CLUSTER_DEV "10.9.0.$node/24" switch "port$node" -
 		in_ns switch ip link set "port$node" master br0
 	done
 }
@@ -150,17 +149,19 @@ up() {
 
 # --- the daemon -------------------------------------------------------------------------------------------------------
 
+CONSUMERS="{name: page, suspect: 8, clear: 4, correlated: off}"
+
 # watch WORD...: kphi run, with more lines for its configuration. Nobody is spared because others are silent, too:
 # several peers die at once here.
 watch() {
 	local name
 
 	{
-		echo "devices: [{name: eth0}]"
+		echo "devices: [{name: $CLUSTER_DEV}]"
 		echo "outputs: {socket: $SOCKET}"
 		echo "state: $WORK/state"
 		printf '%s\n' "$@"
-		echo "consumers: [{name: page, suspect: 8, clear: 4, correlated: off}]"
+		echo "consumers: [$CONSUMERS]"
 		echo "peers:"
 		for name in "${STREAMS[@]}"; do
 			echo "  - {name: $name, ${SETTINGS[$name]}}"
@@ -224,14 +225,16 @@ capture_point() { # PLACE SIDE: namespace and device
 	frr-out) echo f1 any ;;
 	bird-in) echo d2 any ;;
 	bird-out) echo d1 any ;;
-	cluster-in) echo n1 eth0 ;;
+	cluster-in) echo n1 $CLUSTER_DEV ;;
 	cluster-out) echo switch port1 ;;
 	esac
 }
 
+CAPTURED="udp dst port 3784 or udp dst port 5405 or udp dst port 7946 or ip proto 112"
+
 capture_at() { # PLACE NS DEV SIDE
 	start "wire-$1" in_ns "$2" chrt -f 10 tcpdump -i "$3" -Q "$4" -n -U --immediate-mode -B 16384 \
-		--time-stamp-precision nano -w "$WORK/$1.pcap" "udp dst port 3784 or udp dst port 5405 or udp dst port 7946 or ip proto 112"
+		--time-stamp-precision nano -w "$WORK/$1.pcap" "$CAPTURED"
 }
 
 captured() {
