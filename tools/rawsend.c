@@ -96,20 +96,25 @@ static int open_device(const char *name)
 	return fd;
 }
 
+static int no_memory(void)
+{
+	fprintf(stderr, "rawsend: no memory for so many frames\n");
+	return -ENOMEM;
+}
+
 /* For the flood, which begins when all of it is there. */
 static int keep(struct plan *plan, const uint8_t *bytes, size_t length)
 {
 	struct iovec *more = realloc(plan->flood, (plan->frames + 1) * sizeof(*more));
-	uint8_t *copy = malloc(length);
 
-	plan->flood = more ? more : plan->flood;
-	if (!more || !copy) {
-		free(copy);
-		fprintf(stderr, "rawsend: no memory for so many frames\n");
-		return -ENOMEM;
-	}
-	memcpy(copy, bytes, length);
-	more[plan->frames++] = (struct iovec){copy, length};
+	if (!more)
+		return no_memory();
+	plan->flood = more;
+	more[plan->frames].iov_len = length;
+	more[plan->frames].iov_base = malloc(length);
+	if (!more[plan->frames].iov_base)
+		return no_memory();
+	memcpy(more[plan->frames++].iov_base, bytes, length);
 	return 0;
 }
 

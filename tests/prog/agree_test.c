@@ -33,7 +33,7 @@ static uint64_t chance = SEED;
 static uint32_t random_below(uint32_t n)
 {
 	chance = chance * 6364136223846793005U + 1442695040888963407U;
-	return (uint32_t)(chance >> 33) % n;
+	return n ? (uint32_t)(chance >> 33) % n : 0;
 }
 
 /* --- frames --- */
