@@ -284,6 +284,13 @@ static __always_inline int control_record(const struct kphi_control *q)
 	return KPHI_CONTROL_OK;
 }
 
+/* The same for who asks who knocks. */
+static __always_inline int control_discover(const struct kphi_control *q)
+{
+	ports.discover_until_ns = q->until_ns;
+	return KPHI_CONTROL_OK;
+}
+
 /* One request a CPU: q->slot is the CPU. */
 static __always_inline int control_stop_tick(const struct kphi_control *q)
 {
@@ -351,6 +358,8 @@ static __always_inline int control(const struct kphi_control *q)
 	}
 	if (q->op == KPHI_CONTROL_RECORD)
 		return control_record(q);
+	if (q->op == KPHI_CONTROL_DISCOVER)
+		return control_discover(q);
 	if (q->op == KPHI_CONTROL_STOP_TICK)
 		return control_stop_tick(q);
 	if (q->op == KPHI_CONTROL_VERDICT)

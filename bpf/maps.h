@@ -135,6 +135,11 @@ struct {
 } arrivals SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, KPHI_STRANGERS_BYTES);
+} strangers SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, KPHI_PEERS_DEFAULT);

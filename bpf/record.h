@@ -7,6 +7,7 @@
 #include "glance.h"
 #include "identify.h"
 #include "maps.h"
+#include "strangers.h"
 #include "tick.h"
 #include "verify.h"
 
@@ -278,8 +279,10 @@ static __always_inline int record_native(const struct frame *f, const struct dat
 	if (outcome != KPHI_COUNT_beat)
 		return outcome;
 	found = bpf_map_lookup_elem(&ids, &id);
-	if (!found)
+	if (!found) {
+		stranger_tell(f, d, &id, b);
 		return KPHI_COUNT_unknown_peer;
+	}
 	to = *found; /* once: what is proved for one peer must not be recorded for the next one there */
 	peer = bpf_map_lookup_elem(&peers, &to.slot);
 	if (!peer)

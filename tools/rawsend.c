@@ -2,13 +2,16 @@
 /*
  * rawsend: puts Ethernet frames on a device exactly as written, for what no socket would send: tagged twice,
  * cut short, wrong in length or checksum. Each argument is a frame in hex; without one, each line of stdin
- * is. Blanks, colons and a comment behind # do not count.
+ * is. Blanks, colons and a comment behind # do not count. With `for` it is a flood: all frames in turn, as
+ * fast as the device takes them, for that long.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,16 +25,21 @@
 #define NSEC_PER_SEC 1000000000ULL
 #define HOUR_NS      (3600 * NSEC_PER_SEC)
 #define FRAME_MAX    (64 * 1024)
+#define BATCH        64 /* frames between two looks at the clock */
 
-static const char USAGE[] =
-	"Usage: rawsend DEV [count N] [every D] [HEX...]\n"
-	"Sends each frame N times (once), one every D (at once). Frames come from stdin if none is given.\n";
+static const char USAGE[] = "Usage: rawsend DEV [count N] [every D] [for D] [HEX...]\n"
+			    "Sends each frame N times (once), one every D (at once); or all of them again "
+			    "and again for so long.\n"
+			    "Frames come from stdin if none is given.\n";
 
 struct plan {
 	const char *device;
 	int fd;
 	uint64_t count;
 	uint64_t every_ns;
+	uint64_t for_ns; /* a flood; 0: none */
+	struct iovec *flood; /* its frames */
+	size_t frames;
 	uint64_t due_ns; /* CLOCK_MONOTONIC, of the next frame */
 };
 
@@ -88,6 +96,28 @@ static int open_device(const char *name)
 	return fd;
 }
 
+static int no_memory(void)
+{
+	fprintf(stderr, "rawsend: no memory for so many frames\n");
+	return -ENOMEM;
+}
+
+/* For the flood, which begins when all of it is there. */
+static int keep(struct plan *plan, const uint8_t *bytes, size_t length)
+{
+	struct iovec *more = realloc(plan->flood, (plan->frames + 1) * sizeof(*more));
+
+	if (!more)
+		return no_memory();
+	plan->flood = more;
+	more[plan->frames].iov_len = length;
+	more[plan->frames].iov_base = malloc(length);
+	if (!more[plan->frames].iov_base)
+		return no_memory();
+	memcpy(more[plan->frames++].iov_base, bytes, length);
+	return 0;
+}
+
 static int send_frame(struct plan *plan, const char *text)
 {
 	static uint8_t bytes[FRAME_MAX];
@@ -97,6 +127,8 @@ static int send_frame(struct plan *plan, const char *text)
 		fprintf(stderr, "rawsend: not a frame in hex: %s\n", text);
 		return -EINVAL;
 	}
+	if (plan->for_ns)
+		return length ? keep(plan, bytes, (size_t)length) : 0;
 	for (uint64_t i = 0; length && i < plan->count; i++) {
 		struct timespec due = {.tv_sec = (time_t)(plan->due_ns / NSEC_PER_SEC),
 				       .tv_nsec = (long)(plan->due_ns % NSEC_PER_SEC)};
@@ -111,6 +143,38 @@ static int send_frame(struct plan *plan, const char *text)
 			return error;
 		}
 	}
+	return 0;
+}
+
+static volatile sig_atomic_t ended;
+
+static void on_end(int signal)
+{
+	(void)signal;
+	ended = 1;
+}
+
+/*
+ * Says how often it has tried, because what a device has no room for is lost, as on any cable: the device
+ * counts that, whether it tells the sender or not.
+ */
+static int flood(struct plan *plan)
+{
+	uint64_t end_ns = now_ns() + plan->for_ns, tried = 0;
+
+	signal(SIGTERM, on_end);
+	while (plan->frames && !ended && now_ns() < end_ns) {
+		for (int i = 0; i < BATCH; i++) {
+			const struct iovec *frame = &plan->flood[tried++ % plan->frames];
+
+			if (send(plan->fd, frame->iov_base, frame->iov_len, 0) < 0 && errno != ENOBUFS) {
+				fprintf(stderr, "rawsend: %s refused %zu bytes: %s\n", plan->device,
+					frame->iov_len, strerror(errno));
+				return -errno;
+			}
+		}
+	}
+	printf("sent %" PRIu64 "\n", tried);
 	return 0;
 }
 
@@ -144,6 +208,8 @@ static int parse_words(int argc, char **argv, struct plan *plan)
 			error = parse_u64(value, 1, UINT64_MAX, &plan->count, why, sizeof(why));
 		else if (!strcmp(argv[used], "every"))
 			error = parse_duration(value, 0, HOUR_NS, &plan->every_ns, why, sizeof(why));
+		else if (!strcmp(argv[used], "for"))
+			error = parse_duration(value, 1, HOUR_NS, &plan->for_ns, why, sizeof(why));
 		else
 			break;
 	}
@@ -170,6 +236,11 @@ int main(int argc, char **argv)
 		error = send_stdin(&plan);
 	for (; !error && word < argc; word++)
 		error = send_frame(&plan, argv[word]);
+	if (!error && plan.for_ns)
+		error = flood(&plan);
+	for (size_t i = 0; i < plan.frames; i++)
+		free(plan.flood[i].iov_base);
+	free(plan.flood);
 	close(plan.fd);
 	return error ? 1 : 0;
 }

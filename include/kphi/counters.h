@@ -56,7 +56,8 @@
 	X(unlearned, "intervals not learned because this host had stalled")                                  \
 	X(handover, "new speakers of a rule that names none")                                                \
 	X(renegotiated, "BFD intervals that changed: a new window")                                          \
-	X(unrecorded, "arrivals that came too fast for who records them")
+	X(unrecorded, "arrivals that came too fast for who records them")                                    \
+	X(undiscovered, "heartbeats of unknown node ids that came too fast for `peer discover`")
 
 enum kphi_counter {
 #define X(name, help) KPHI_COUNT_##name,

@@ -17,6 +17,9 @@
  *   ports     1, a global     struct kphi_ports                       control program
  *   counters  CPUs, mmap      struct kphi_counters                    packets, each CPU its own
  *   ticks     CPUs, mmap      struct kphi_tick                        the guard's ticks, each CPU its own
+ *   hints     a ring buffer   struct kphi_hint: look there            packets
+ *   arrivals  a ring buffer   struct kphi_arrival, while one records  packets and control
+ *   strangers a ring buffer   struct kphi_stranger, while one asks    packets
  *   verdicts  peers, mmap     struct kphi_verdict: what is thought    control program, as the daemon asks
  *   daemon    1               struct kphi_daemon: of itself           the daemon
  */
@@ -383,6 +386,24 @@ struct kphi_hint {
 #define KPHI_ARRIVALS_BYTES (2 * 1024 * 1024)
 #define KPHI_ARRIVAL_LAYOUT 2 /* rises when that struct changes: it makes another ABI */
 
+/*
+ * A sound native message whose node id is nobody's, for who asks who knocks. Nothing in it is proved: a tag
+ * cannot be held against a key before it is known whose.
+ */
+struct kphi_stranger {
+	uint64_t now_ns; /* stamp */
+	uint64_t epoch, sequence;
+	uint8_t node_id[16];
+	uint8_t source[16]; /* as in the identity of a rule */
+	uint32_t device; /* ifindex it came by */
+	uint32_t key_id; /* with which it says to be signed; 0: it is not */
+	uint16_t port; /* it was sent to, host order */
+	uint8_t ttl; /* or hop limit */
+	uint8_t type; /* enum kphi_wire_type */
+	uint8_t unused[4];
+};
+#define KPHI_STRANGERS_BYTES (64 * 1024)
+
 enum kphi_verdict_state {
 	KPHI_VERDICT_UNKNOWN = 0,
 	KPHI_VERDICT_TRUST = 1,
@@ -479,6 +500,7 @@ enum kphi_control_op {
 	KPHI_CONTROL_MOVE = 10, /* a rule's device has another ifindex now: peer.id.device */
 	KPHI_CONTROL_VERDICT = 12, /* on the slot, whoever lives there */
 	KPHI_CONTROL_REFRESH = 13, /* the verdicts on slots `slot` up to `end` that have verdict.life */
+	KPHI_CONTROL_DISCOVER = 14, /* unknown ids go to the ring buffer `strangers` until `until_ns` */
 	KPHI_CONTROL_RING = 20, /* `ring` has the name peer.name from now on, and no key; "" frees it */
 	KPHI_CONTROL_KEY = 21, /* `key` into `place` of `ring`; a key_id of 0 takes out what is there */
 	KPHI_CONTROL_USE = 22, /* the peer's messages must be signed with a key of peer.ring */
@@ -496,7 +518,7 @@ struct kphi_control {
 	uint32_t generation; /* delete, reset: must be the record's */
 	uint32_t end; /* refresh */
 	uint64_t now_ns;
-	uint64_t until_ns; /* record; refresh: valid_until_ns */
+	uint64_t until_ns; /* record, discover; refresh: valid_until_ns */
 	uint64_t epoch_floor; /* add: lower epochs than this are stale from the start; 0: any is accepted */
 	struct kphi_peer peer; /* add */
 	struct kphi_rule rule; /* add */
@@ -529,6 +551,7 @@ enum kphi_control_result {
 
 struct kphi_ports {
 	uint64_t record_until_ns; /* somebody records arrivals until then, unless he renews it */
+	uint64_t discover_until_ns; /* the same of who asks for strangers */
 	uint16_t bits[KPHI_PORT_ROWS];
 	struct kphi_shape shape[KPHI_SHAPES + 1]; /* from 1 */
 };
@@ -540,7 +563,7 @@ KPHI_ASSERT_SIZE(struct kphi_match, 24);
 KPHI_ASSERT_SIZE(struct kphi_shape, 24);
 KPHI_ASSERT_SIZE(struct kphi_rule, 128);
 KPHI_ASSERT_OFFSET(struct kphi_rule, ifindex, 92);
-KPHI_ASSERT_SIZE(struct kphi_ports, 8 + 2 * KPHI_PORT_ROWS + 16 * 24);
+KPHI_ASSERT_SIZE(struct kphi_ports, 16 + 2 * KPHI_PORT_ROWS + 16 * 24);
 KPHI_ASSERT_SIZE(struct kphi_bfd, 16);
 KPHI_ASSERT_SIZE(struct kphi_peer, 280);
 KPHI_ASSERT_OFFSET(struct kphi_peer, id, 128);
@@ -558,6 +581,8 @@ KPHI_ASSERT_SIZE(struct kphi_histogram, 336);
 KPHI_ASSERT_SIZE(struct kphi_consumer, 96);
 KPHI_ASSERT_SIZE(struct kphi_daemon, 7928);
 KPHI_ASSERT_SIZE(struct kphi_hint, 8);
+KPHI_ASSERT_SIZE(struct kphi_stranger, 72);
+KPHI_ASSERT_OFFSET(struct kphi_stranger, device, 56);
 KPHI_ASSERT_SIZE(struct kphi_timer, 16);
 KPHI_ASSERT_OFFSET(struct kphi_peer, mute_until_ns, 224);
 KPHI_ASSERT_SIZE(struct kphi_ring, 104);

@@ -66,7 +66,7 @@ arrivals() {
 	doctor b for 1s
 	finds host refused warn "just now; most are heartbeats of a node id that was never added"
 	finds host arrivals warn "none of them is a beat"
-	like "a stranger: what to do" "$(of host arrivals remedy)" "kphi peer add"
+	like "a stranger: what to do" "$(of host arrivals remedy)" "kphi peer discover.*kphi peer add"
 	stop stranger
 	beat x 1 10.0.0.2 interval 20ms
 	ok "a friend is heard" eventually 20 beats_reach x 5

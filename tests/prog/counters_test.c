@@ -264,19 +264,25 @@ static bool bfd_causes(struct cause *c, enum kphi_counter which)
 	return true;
 }
 
-/* Somebody records arrivals, but does not come to take them. */
-static bool recorder_causes(struct cause *c, enum kphi_counter which, uint32_t slot)
+/* Somebody asks for arrivals, or for messages of unknown ids, but does not come to take them. */
+static bool reader_causes(struct cause *c, enum kphi_counter which, uint32_t slot)
 {
-	const struct kphi_control forever = {.op = KPHI_CONTROL_RECORD, .until_ns = UINT64_MAX};
+	struct kphi_control forever = {.op = KPHI_CONTROL_RECORD, .until_ns = UINT64_MAX};
 	static const struct shape plain = {.version = 4};
 
-	if (which != KPHI_COUNT_unrecorded)
+	if (which == KPHI_COUNT_undiscovered) {
+		forever.op = KPHI_CONTROL_DISCOVER;
+		c->outcome = KPHI_COUNT_unknown_peer;
+		c->message.id[15] = 0xff;
+	} else if (which != KPHI_COUNT_unrecorded) {
 		return false;
+	}
 	assert_int_equal(world_ask(&world, &forever, sizeof(forever)), KPHI_CONTROL_OK);
-	while (!store_count(&world.store, KPHI_COUNT_unrecorded)) {
+	while (!store_count(&world.store, which)) {
 		packet_build(&packet, &plain, &c->message);
 		assert_int_equal(world_try(&world, &packet), 0);
-		c->message = world_message(&world, slot, c->message.epoch, c->message.sequence + 1);
+		if (which == KPHI_COUNT_unrecorded)
+			c->message = world_message(&world, slot, c->message.epoch, c->message.sequence + 1);
 	}
 	packet_build(&packet, &c->shape, &c->message);
 	return true;
@@ -323,7 +329,7 @@ static void cause_it(enum kphi_counter which)
 {
 	uint32_t slot = living_peer();
 	struct cause c = {.shape.version = 4, .message = world_message(&world, slot, 10, 111)};
-	const struct kphi_control nobody = {.op = KPHI_CONTROL_RECORD};
+	const struct kphi_control nobody[] = {{.op = KPHI_CONTROL_RECORD}, {.op = KPHI_CONTROL_DISCOVER}};
 	struct kphi_tick calm = {.last_ns = 0};
 	const uint32_t cpu = 0;
 	bool caused;
@@ -334,11 +340,12 @@ static void cause_it(enum kphi_counter which)
 	packet_build(&packet, &c.shape, &c.message);
 	packet.length -= c.cut;
 	caused = caused || byte_causes(which) || world_causes(&c, which, slot) || rule_causes(&c, which) ||
-		 bfd_causes(&c, which) || recorder_causes(&c, which, slot) || demand_causes(&c, which, slot);
+		 bfd_causes(&c, which) || reader_causes(&c, which, slot) || demand_causes(&c, which, slot);
 	if (!caused)
 		fail_msg("no packet here moves %s", counter_names[which]);
 	expect(&world, &packet, c.outcome, c.notes, counter_names[which]);
-	assert_int_equal(world_ask(&world, &nobody, sizeof(nobody)), KPHI_CONTROL_OK);
+	for (size_t i = 0; i < COUNT(nobody); i++)
+		assert_int_equal(world_ask(&world, &nobody[i], sizeof(nobody[i])), KPHI_CONTROL_OK);
 	assert_int_equal(bpf_map_update_elem(load_map_fd(world.skeleton, "ticks"), &cpu, &calm, BPF_ANY), 0);
 }
 

@@ -124,7 +124,8 @@ static inline void world_open_loose(struct world *w, uint32_t peers, uint32_t wi
 	bpf_map__set_max_entries(s->maps.seals, peers);
 	bpf_map__set_max_entries(s->maps.counters, header.cpus);
 	bpf_map__set_max_entries(s->maps.ticks, header.cpus);
-	bpf_map__set_max_entries(s->maps.arrivals, (uint32_t)getpagesize()); /* a test fills it */
+	bpf_map__set_max_entries(s->maps.arrivals, (uint32_t)getpagesize()); /* a test fills it, and this: */
+	bpf_map__set_max_entries(s->maps.strangers, (uint32_t)getpagesize());
 	s->rodata->window_size = window;
 	assert_int_equal(kphi_bpf__load(s), 0);
 	assert_int_equal(bpf_map_update_elem(bpf_map__fd(s->maps.store), &zero, &header, BPF_ANY), 0);

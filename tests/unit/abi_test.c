@@ -81,6 +81,7 @@ static void map_values_are_whole_words(void **state)
 	assert_int_equal(sizeof(struct kphi_slot), 8);
 	assert_int_equal(sizeof(struct kphi_verdict), 64);
 	assert_int_equal(sizeof(struct kphi_hint), 8);
+	assert_int_equal(sizeof(struct kphi_stranger), 72);
 	assert_int_equal(sizeof(struct kphi_control), 576);
 	assert_int_equal(sizeof(struct kphi_seal), 24);
 	assert_int_equal(sizeof(struct kphi_ring), 104);

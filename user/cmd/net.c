@@ -254,6 +254,8 @@ static void say_counters(struct out *o, const struct store *s)
 		out_u64(o, names[i].key, value ? names[i].help : NULL, value);
 	}
 	out_close_object(o);
+	if (store_count(s, KPHI_COUNT_unknown_peer))
+		out_text(o, "`kphi peer discover` lists who sends with a node id that was never added.\n");
 }
 
 static int net_show(struct kphi_cli *cli, struct args *args)

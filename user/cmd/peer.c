@@ -195,6 +195,8 @@ int cmd_peer(struct kphi_cli *cli, int argc, char **argv)
 		 "why it is suspected, or not: every model side by side, and what they judge by"},
 		{"add", peer_add, peer_add_specs, peer_add_specs_count, "NAME",
 		 "watch a stream of heartbeats"},
+		{"discover", peer_discover, peer_discover_specs, peer_discover_specs_count, "",
+		 "who sends native heartbeats and was never added: unproved, and nothing is made of it"},
 		{"presets", peer_presets, NULL, 0, "", "the protocols that `proto` knows"},
 		{"del", peer_del, NULL, 0, "[name] NAME", "stop watching it"},
 		{"reset", peer_reset, NULL, 0, "[name] NAME",

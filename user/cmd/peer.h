@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The parts of kphi peer: adding (peer_add.c), other changes (peer.c), showing (peer_show.c, peer_metrics.c)
- * and explaining (peer_explain.c). */
+/* The parts of kphi peer: adding (peer_add.c), who might be added (peer_discover.c), other changes (peer.c),
+ * showing (peer_show.c, peer_metrics.c) and explaining (peer_explain.c). */
 #ifndef KPHI_CMD_PEER_H
 #define KPHI_CMD_PEER_H
 
@@ -10,6 +10,10 @@ extern const struct option_spec peer_add_specs[];
 extern const size_t peer_add_specs_count;
 int peer_add(struct kphi_cli *cli, struct args *args);
 int peer_presets(struct kphi_cli *cli, struct args *args);
+
+extern const struct option_spec peer_discover_specs[];
+extern const size_t peer_discover_specs_count;
+int peer_discover(struct kphi_cli *cli, struct args *args);
 
 int peer_show(struct kphi_cli *cli, struct args *args);
 int peer_window(struct kphi_cli *cli, struct args *args);

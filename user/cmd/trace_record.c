@@ -6,14 +6,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "cmd/interrupt.h"
 #include "cmd/session.h"
 #include "cmd/trace.h"
 #include "cmd/trace_tenants.h"
@@ -244,22 +243,12 @@ static int find_names(const struct recording *r)
 	return 0;
 }
 
-/* A terminal that is closed ends it in order, too, unless it was started to outlive it. */
 static int catch_signals(struct recording *r)
 {
-	struct sigaction hangup;
-	sigset_t signals;
-
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	if (!sigaction(SIGHUP, NULL, &hangup) && hangup.sa_handler != SIG_IGN)
-		sigaddset(&signals, SIGHUP);
-	sigprocmask(SIG_BLOCK, &signals, NULL);
-	r->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	r->signals = interrupt_open();
 	if (r->signals >= 0)
 		return 0;
-	fail("%s: cannot record: %s", r->path, strerror(errno));
+	fail("%s: cannot record: %s", r->path, strerror(-r->signals));
 	return KPHI_EXIT_FAILED;
 }
 

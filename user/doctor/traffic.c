@@ -116,7 +116,7 @@ static const char *remedy_for(int counter)
 		       "`from` of the "
 		       "peers: NAT, a second address of the sender, IPv6 instead of IPv4?";
 	case KPHI_COUNT_unknown_peer:
-		return "`kphi peer add NAME id ID`: the sender's own log says its id";
+		return "`kphi peer discover` lists who sends them, with the `kphi peer add` of each";
 	case KPHI_COUNT_wire_magic:
 	case KPHI_COUNT_wire_short:
 		return "something else sends to a native port: choose another one with `kphi net attach dev "

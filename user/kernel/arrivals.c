@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "kernel/arrivals.h"
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "kernel/clock.h"
 #include "kernel/control.h"
+#include "kernel/ring.h"
 
 #define LEASE_NS 10000000000ULL /* a host that was stopped for less has lost nothing that fits the ring */
 #define RENEW_NS 1000000000ULL
@@ -53,28 +49,6 @@ static uint64_t messages(const struct store *s)
 	return n;
 }
 
-/* A directory that only root can open, as the store's lock is: it goes with the store. */
-static int lock(const struct pin *p, struct why *w)
-{
-	char path[PIN_PATH];
-	int fd = -1, err = pin_make_folder(pin_path(p, "recorder", path), 0700);
-
-	if (!err || err == -EEXIST) {
-		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-		if (fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB))
-			return fd;
-		err = -errno;
-	}
-	if (fd >= 0)
-		close(fd);
-	if (err == -EWOULDBLOCK)
-		return why(w, -EBUSY,
-			   "somebody records the arrivals of this store already: there is one "
-			   "recorder at a time");
-	return why(w, err, "%s: cannot lock it: %s%s", path, why_errno(err),
-		   geteuid() ? ". Recording takes root" : "");
-}
-
 static int lease(struct arrivals *a, uint64_t now_ns, struct why *w)
 {
 	int err = control_record(&a->control, now_ns + LEASE_NS, w);
@@ -99,53 +73,22 @@ static int on_arrival(void *context, void *data, size_t size)
 	return a->said || !--a->left ? -ECANCELED : 0;
 }
 
-static int forget(void *context, void *data, size_t size)
-{
-	uint32_t *left = context;
-
-	(void)data;
-	(void)size;
-	return --*left ? 0 : -ECANCELED;
-}
-
-/* What a recorder has left who was killed. Not more than a ring: his lease may still run. */
-static int empty(int fd)
-{
-	uint32_t left = TURN;
-	struct ring_buffer *ring = ring_buffer__new(fd, forget, &left, NULL);
-
-	if (!ring)
-		return -errno;
-	ring_buffer__consume(ring);
-	ring_buffer__free(ring);
-	return 0;
-}
-
-static int open_ring(struct arrivals *a, const struct pin *p, struct why *w)
-{
-	char path[PIN_PATH];
-	int fd = bpf_obj_get(pin_path(p, "arrivals", path)), err = fd < 0 ? -errno : empty(fd);
-
-	if (!err) {
-		a->ring = ring_buffer__new(fd, on_arrival, a, NULL);
-		err = a->ring ? 0 : -errno;
-	}
-	if (fd >= 0)
-		close(fd); /* libbpf has mapped it, and waits for it by a descriptor of its own */
-	return err ? why_pin(w, err, path, " the ring buffer") : 0;
-}
-
 static int begin(struct arrivals *a, const struct pin *p, struct why *w)
 {
+	static const struct ring_role role = {
+		"somebody records the arrivals of this store already: there is one recorder at a time",
+		"Recording takes root"};
 	int err;
 
-	a->lock = lock(p, w);
+	a->lock = ring_lock(p, "recorder", &role, w);
 	if (a->lock < 0)
 		return a->lock;
 	err = control_open(&a->control, p, w);
-	err = err ? err : open_ring(a, p, w);
 	if (err)
 		return err;
+	a->ring = ring_open(p, "arrivals", TURN, on_arrival, a, w);
+	if (!a->ring)
+		return -EACCES;
 	a->taken = messages(a->store);
 	a->unrecorded = store_count(a->store, KPHI_COUNT_unrecorded);
 	return lease(a, clock_monotonic_ns(), w);
@@ -214,9 +157,7 @@ uint64_t arrivals_lost(const struct arrivals *a)
 
 bool arrivals_are_over(const struct arrivals *a)
 {
-	struct stat folder;
-
-	return !fstat(a->lock, &folder) && !folder.st_nlink;
+	return ring_is_over(a->lock);
 }
 
 int arrivals_stop(struct arrivals *a, struct why *w)

@@ -350,6 +350,13 @@ int control_record(struct control *c, uint64_t until_ns, struct why *w)
 	return answer(ask(c, &q), w, "record");
 }
 
+int control_discover(struct control *c, uint64_t until_ns, struct why *w)
+{
+	struct kphi_control q = {.op = KPHI_CONTROL_DISCOVER, .until_ns = until_ns};
+
+	return answer(ask(c, &q), w, "discover");
+}
+
 int control_verdict(struct control *c, uint32_t slot, const struct kphi_verdict *verdict, struct why *w)
 {
 	struct kphi_control q = {.op = KPHI_CONTROL_VERDICT, .slot = slot, .verdict = *verdict};

@@ -97,6 +97,9 @@ int control_listen(struct control *c, uint16_t port, bool on, struct why *w);
  * store's: whoever records holds one of his own. */
 int control_record(struct control *c, uint64_t until_ns, struct why *w);
 
+/* The same for messages of unknown ids and the ring buffer `strangers`. */
+int control_discover(struct control *c, uint64_t until_ns, struct why *w);
+
 /* The daemon's alone; neither takes a lock. Publish all of *verdict but its version, whoever lives in the
  * slot. */
 int control_verdict(struct control *c, uint32_t slot, const struct kphi_verdict *verdict, struct why *w);

@@ -18,15 +18,25 @@
 #define DESCRIPTORS 24 /* that a load takes at most: its maps, programs, BTF, and probes of libbpf's */
 
 const struct load_map load_maps[] = {
-	{"store", "store", LOAD_FROZEN},        {"peers", "peers", LOAD_FROZEN},
-	{"rules", "rules", LOAD_FROZEN},        {"records", "records", LOAD_FROZEN},
-	{"windows", "windows", LOAD_FROZEN},    {"counters", "counters", LOAD_FROZEN},
-	{"ticks", "ticks", LOAD_FROZEN},        {"verdicts", "verdicts", LOAD_FROZEN},
-	{"daemon", "daemon", LOAD_PUBLISHED},   {"locks", "locks", LOAD_PRIVATE},
-	{"ids", "ids", LOAD_PRIVATE},           {"ports", ".data.ports", LOAD_PRIVATE},
-	{"timers", "timers", LOAD_PRIVATE},     {"hints", "hints", LOAD_PRIVATE},
-	{"arrivals", "arrivals", LOAD_PRIVATE}, {"seals", "seals", LOAD_FROZEN},
-	{"rings", "rings", LOAD_FROZEN},        {"keys", "keys", LOAD_PRIVATE},
+	{"store", "store", LOAD_FROZEN},
+	{"peers", "peers", LOAD_FROZEN},
+	{"rules", "rules", LOAD_FROZEN},
+	{"records", "records", LOAD_FROZEN},
+	{"windows", "windows", LOAD_FROZEN},
+	{"counters", "counters", LOAD_FROZEN},
+	{"ticks", "ticks", LOAD_FROZEN},
+	{"verdicts", "verdicts", LOAD_FROZEN},
+	{"daemon", "daemon", LOAD_PUBLISHED},
+	{"locks", "locks", LOAD_PRIVATE},
+	{"ids", "ids", LOAD_PRIVATE},
+	{"ports", ".data.ports", LOAD_PRIVATE},
+	{"timers", "timers", LOAD_PRIVATE},
+	{"hints", "hints", LOAD_PRIVATE},
+	{"arrivals", "arrivals", LOAD_PRIVATE},
+	{"seals", "seals", LOAD_FROZEN},
+	{"rings", "rings", LOAD_FROZEN},
+	{"keys", "keys", LOAD_PRIVATE},
+	{"strangers", "strangers", LOAD_PRIVATE},
 };
 const size_t load_maps_count = sizeof(load_maps) / sizeof(*load_maps);
 

@@ -165,5 +165,6 @@ uint64_t store_memory(const struct kphi_store *h)
 	return pages(h->peers * peer) + pages(buckets * HASH_BUCKET) + pages(h->cpus * cpu) +
 	       pages(sizeof(struct kphi_store)) + pages(sizeof(struct kphi_ports)) + pages(KPHI_HINTS_BYTES) +
 	       pages(KPHI_RINGS * sizeof(struct kphi_ring)) + pages(KPHI_RINGS * sizeof(struct kphi_keys)) +
-	       pages(KPHI_ARRIVALS_BYTES) + pages(sizeof(struct kphi_daemon)) + load_maps_count * pages(1);
+	       pages(KPHI_ARRIVALS_BYTES) + pages(KPHI_STRANGERS_BYTES) + pages(sizeof(struct kphi_daemon)) +
+	       load_maps_count * pages(1);
 }
