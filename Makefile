@@ -3,6 +3,7 @@
 #   make          build/kphi                         make check    build and run every test (root)
 #   make demo     five peers, one death (root)       make bench    JSON lines, each with its baseline (root)
 #   make fuzz     every fuzz target, FUZZ=60 seconds each
+#   make check-kernels  on five kernels of Debian's, emulated; prints one table, build/kernels.tsv has it (root)
 #   make lint     format, clang-tidy, cppcheck       make install  PREFIX=/usr/local, DESTDIR=
 #   make format   lay out the C files                make clean    remove build/
 #
@@ -44,7 +45,7 @@ PROG_TESTS := $(patsubst tests/prog/%.c,$(B)/tests/prog/%,$(wildcard tests/prog/
 FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c)) $(B)/tools/bench
 
-.PHONY: FORCE all tests tools fuzzers fuzz setup demo check bench lint format install uninstall clean
+.PHONY: FORCE all tests tools fuzzers fuzz setup demo check check-kernels bench lint format install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -177,6 +178,11 @@ demo: setup
 check: setup
 	$(Q)$(MAKE) --no-print-directory tests
 	$(Q)tests/run
+
+check-kernels: setup
+	$(Q)$(MAKE) --no-print-directory $(B)/kphi $(PROG_TESTS)
+	$(Q)rm -rf $(B)/kernels
+	$(Q)KPHI_TEST_KERNELS=all tests/run prog/verifier vm/kernel_; status=$$?; tests/vm/table && exit $$status
 
 FUZZ ?= 60
 fuzz: setup
