@@ -26,9 +26,10 @@ mkdir "$WORK/prog"
 for test in "${PROG_TESTS[@]}"; do
 	cp "$ROOT/build/tests/prog/$test" "$WORK/prog/"
 done
-start guest "$ROOT/tests/vm/boot" -k "$SERIES" -t 280 -r "$PEER" -f "$WORK/xdp.o" -f "$WORK/prog" -f "$ROOT/tests/vm/kernel.guest" \
+limit=$((${KPHI_TEST_TIMEOUT:-300} - 20))
+start guest "$ROOT/tests/vm/boot" -k "$SERIES" -t $limit -r "$PEER" -f "$WORK/xdp.o" -f "$WORK/prog" -f "$ROOT/tests/vm/kernel.guest" \
 	'bash /test/kernel.guest'
-ok "the guest boots, works and ends" eventually 285 grep -q vm-exit-status "$(log_of guest)"
+ok "the guest boots, works and ends" eventually $((limit + 5)) grep -q vm-exit-status "$(log_of guest)"
 
 like "its kernel is of that series" "$(result kernel)" "^${SERIES/./\\.}\\."
 is "the program is attached natively" "$(result mode)" native

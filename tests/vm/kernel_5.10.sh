@@ -6,7 +6,7 @@
 SERIES=5.10
 . "$(dirname "$0")/guest.bash"
 
-start guest "$ROOT/tests/vm/boot" -k $SERIES -t 280 -f "$ROOT/tests/vm/refused.guest" 'bash /test/refused.guest'
+start guest "$ROOT/tests/vm/boot" -k "$SERIES" -t 280 -f "$ROOT/tests/vm/refused.guest" 'bash /test/refused.guest'
 ok "the guest boots, works and ends" eventually 285 grep -q vm-exit-status "$(log_of guest)"
 like "its kernel is of that series" "$(result kernel)" '^5\.10\.'
 
@@ -27,7 +27,7 @@ is "a beat is sent" "$(result beat)" 0
 is "and arrives: what else was refused could have been done" "$(result arrived)" yes
 mkdir -p "$ROOT/build/kernels"
 {
-	printf '%s\tkernel\trelease\t%s\n' $SERIES "$(result kernel)"
-	printf '%s\ttest\tdevices, peers, verdicts\trefused\n' $SERIES
+	printf '%s\tkernel\trelease\t%s\n' "$SERIES" "$(result kernel)"
+	printf '%s\ttest\tdevices, peers, verdicts\trefused\n' "$SERIES"
 } > "$ROOT/build/kernels/$SERIES.tsv"
 sed 's/^/# /' "$(log_of guest)" | tail -n 40
