@@ -8,6 +8,7 @@
 #   make coverage the lines of user/ that the tests reach, by folder (root)
 #   make soak     10,000 senders that come and go, FOR=10m; SEED=N repeats one (root)
 #   make duel     kphi beside other detectors, in trouble (root, 15 minutes)
+#   make check-kernels  on five kernels of Debian's, emulated; prints one table, build/kernels.tsv has it (root)
 #   make lint     format, clang-tidy, cppcheck       make install  PREFIX=/usr/local, DESTDIR=
 #   make format   lay out the C files                make clean    remove build/
 #   make lib      libkphi, shared and static         make -C examples, once it is installed
@@ -54,7 +55,7 @@ FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(wildcard tests/fuzz/*_f
 DUEL := $(B)/tools/duel.d/user-detector $(B)/tools/duel.d/deadlines
 TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c)) $(B)/tools/bench $(DUEL)
 
-.PHONY: FORCE all lib tests tools fuzzers fuzz setup man deb demo check coverage valgrind bench lint format install uninstall clean soak duel
+.PHONY: FORCE all lib tests tools fuzzers fuzz setup man deb demo check coverage valgrind bench lint format install uninstall clean soak duel check-kernels
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -203,7 +204,7 @@ LIB_SOURCES := $(wildcard user/lib/*.c) \
 	$(patsubst %,user/beat/%.c,destinations emitter epoch_file node_id trouble vitals wire_codec) \
 	$(patsubst %,user/io/%.c,file format key_file parse parse_id utf8)
 LIB_CFLAGS := -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
-LIB_LDLIBS := -lbpf -lsystemd
+LIB_LDLIBS := -lbpf -lsystemd -lcap
 LIB_PRIVATE := $(LIB_LDLIBS) -lelf -lz
 LIB_EXPORTS := $(shell sed -n 's/^\t\(kphi_.*\);/\1/p' user/lib/libkphi.map)
 
@@ -256,6 +257,11 @@ demo: setup
 check: setup
 	$(Q)$(MAKE) --no-print-directory tests
 	$(Q)tests/run
+
+check-kernels: setup
+	$(Q)$(MAKE) --no-print-directory $(B)/kphi $(PROG_TESTS)
+	$(Q)rm -rf $(B)/kernels
+	$(Q)KPHI_TEST_KERNELS=all tests/run prog/verifier vm/kernel_; status=$$?; tests/vm/table && exit $$status
 
 FUZZ ?= 60
 fuzz: setup

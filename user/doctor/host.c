@@ -44,7 +44,7 @@ static const struct {
 	[HOST_TCX] = {"tcx", "TCX links",
 		      "beside a foreign XDP program kphi needs a clsact qdisc instead (6.6)", FINDING_WARN},
 	[HOST_TIMER_PIN] =
-		{"timer_pin", "a bpf_timer that stays on its CPU",
+		{"timer_pin", "BPF timers that stay on their CPU",
 		 "a tick of the guard may move to another CPU, which `kphi guard show` tells (6.7)",
 		 FINDING_WARN},
 };

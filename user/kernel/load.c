@@ -14,6 +14,7 @@
 
 #include "io/error.h"
 #include "kernel/clock.h"
+#include "kernel/host_facts.h"
 
 #define DESCRIPTORS 24 /* that a load takes at most: its maps, programs, BTF, and probes of libbpf's */
 
@@ -60,19 +61,34 @@ void load_quiet(void)
 	libbpf_set_print(chatter);
 }
 
+/* What no permission and no size can mend. */
+static bool kernel_is_too_old(struct why *w, int err)
+{
+	struct host_facts host;
+
+	host_facts_read(&host);
+	if (host.features[HOST_TIMER].there && host.features[HOST_TAI].there)
+		return false;
+	why(w, err, "Linux %s has no %s%s: kphi needs Linux 6.1 or newer. Nothing was changed", host.release,
+	    host.features[HOST_TIMER].there ? "bpf_ktime_get_tai_ns" : "BPF timers (they came with 5.15)",
+	    host.features[HOST_TIMER].there ? " (it came with 6.1)" : "");
+	return true;
+}
+
 static int refused(struct why *w, int err, const char *what)
 {
 	const char *denied = why_denied(err);
 
 	if (denied)
 		return why(w, err, "%s: %s; %s", what, why_errno(err), denied);
+	if (kernel_is_too_old(w, err))
+		return err;
 	if (err == -ENOMEM || err == -E2BIG)
 		return why(w, err,
 			   "%s: %s. The kernel could not get the memory: ask for fewer `peers` or a smaller "
 			   "`window`",
 			   what, why_errno(err));
-	return why(w, err, "%s: %s. Run with -d for the kernel's own words; kphi needs Linux 6.1 or newer",
-		   what, why_errno(err));
+	return why(w, err, "%s: %s. Run with -d for the kernel's own words", what, why_errno(err));
 }
 
 /* Without enough of them libbpf says "Invalid argument", of a probe that it could not make. */

@@ -88,17 +88,19 @@ static int refuse_mount(int err, struct why *w)
 		   PIN_ROOT_DEFAULT, strerror(-err));
 }
 
-static int mount_locked(struct why *w)
+static int mount_locked(struct pin *p, struct why *w)
 {
 	if (mkdir(PIN_ROOT_DEFAULT, 0750) && errno != EEXIST)
 		return why(w, -errno, "%s: cannot make the directory: %s", PIN_ROOT_DEFAULT, strerror(errno));
-	if (!on_bpffs(PIN_ROOT_DEFAULT) &&
-	    mount("bpf", PIN_ROOT_DEFAULT, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0750"))
+	if (on_bpffs(PIN_ROOT_DEFAULT))
+		return 0;
+	if (mount("bpf", PIN_ROOT_DEFAULT, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0750"))
 		return refuse_mount(-errno, w);
+	p->made = true;
 	return 0;
 }
 
-static int mount_default(struct why *w)
+static int mount_default(struct pin *p, struct why *w)
 {
 	int lock, err;
 
@@ -114,7 +116,7 @@ static int mount_default(struct why *w)
 	if (lock < 0)
 		return why(w, lock, "%s: cannot make and lock it: %s%s", HOME, why_errno(lock),
 			   geteuid() ? ". Run it as root" : "");
-	err = mount_locked(w);
+	err = mount_locked(p, w);
 	close(lock);
 	return err;
 }
@@ -146,7 +148,7 @@ int pin_open(struct pin *p, const char *root, bool create, struct why *w)
 	snprintf(p->store, sizeof(p->store), "%.*s/" ABI_PREFIX KPHI_ABI, PIN_PATH - 64, p->root);
 
 	if (create && !on_bpffs(p->root))
-		err = p->ours ? mount_default(w) : make_named(p, w);
+		err = p->ours ? mount_default(p, w) : make_named(p, w);
 	if (err)
 		return err;
 	if (access(p->root, X_OK) && errno == EACCES)
@@ -262,20 +264,6 @@ bool pin_is_locked(const struct pin *p)
 	return locked;
 }
 
-/* A lock on nothing leaves nothing behind; whoever waits for it makes another. */
-void pin_close(struct pin *p)
-{
-	char path[PIN_PATH], abi[16];
-
-	if (p->lock < 0)
-		return;
-	snprintf(path, sizeof(path), "%.*s/lock", PIN_PATH - 8, p->root);
-	if (!pin_has_store(p) && !pin_other_abi(p, abi) && still_there(p->lock, path))
-		rmdir(path);
-	close(p->lock);
-	p->lock = -1;
-}
-
 const char *pin_path(const struct pin *p, const char *name, char *path)
 {
 	snprintf(path, PIN_PATH, "%.*s/%.100s", PIN_PATH - 102, p->store, name);
@@ -317,6 +305,27 @@ static void remove_root(struct pin *p)
 		rmdir(HOME);
 	if (mounting >= 0)
 		close(mounting);
+}
+
+/* A lock on nothing leaves nothing behind; whoever waits for it makes another. Neither does a root that was
+ * made for a store of which nothing came. */
+void pin_close(struct pin *p)
+{
+	char path[PIN_PATH], abi[16];
+
+	if (p->lock < 0)
+		return;
+	snprintf(path, sizeof(path), "%.*s/lock", PIN_PATH - 8, p->root);
+	if (!pin_has_store(p) && !pin_other_abi(p, abi) && still_there(p->lock, path)) {
+		rmdir(path);
+		if (p->made && p->ours)
+			remove_root(p);
+		else if (p->made)
+			rmdir(p->root);
+	}
+	close(p->lock);
+	p->lock = -1;
+	p->made = false;
 }
 
 int pin_purge(struct pin *p, const char *abi, struct why *w)

@@ -25,7 +25,7 @@ struct pin {
 	char store[PIN_PATH]; /* ROOT/abi-... of this binary */
 	int lock; /* descriptor of the locked root, or -1 */
 	bool ours; /* the default root, which kphi mounts and unmounts itself */
-	bool made; /* a root that this command has made */
+	bool made; /* a root that this command has made or mounted, until pin_close() */
 	bool swept; /* the lock found what a killed purge had left */
 };
 
