@@ -54,6 +54,20 @@ empty() {
 	is "bad usage" "$STATUS" 2
 }
 
+# Threaded NAPI is told by sysfs, which shows the devices of the namespace that it was mounted in.
+threaded() {
+	local doctor="mount -t sysfs sysfs /sys && '$KPHI' --pin '$KPHI_PIN' -j doctor dev eth0 for 0"
+
+	is "in a /sys of another namespace nothing is said of threads" "$(in_ns b kphi -j doctor dev eth0 for 0 |
+		jq '[.[] | select(.check == "threaded_napi")] | length')" 0
+	in_ns b unshare --mount sh -c "$doctor" > "$WORK/findings"
+	finds eth0 threaded_napi ok "by softirq"
+	in_ns b unshare --mount sh -c "mount -t sysfs sysfs /sys && echo 1 > /sys/class/net/eth0/threaded"
+	in_ns b unshare --mount sh -c "$doctor" > "$WORK/findings"
+	finds eth0 threaded_napi warn "wait for a CPU"
+	in_ns b unshare --mount sh -c "mount -t sysfs sysfs /sys && echo 0 > /sys/class/net/eth0/threaded"
+}
+
 # Beats of a stranger, then of a friend.
 arrivals() {
 	attach b eth0
@@ -248,6 +262,7 @@ ns_add b
 veth_pair a eth0 10.0.0.1/24 b eth0 10.0.0.2/24
 meet eth0 10.0.0.2
 empty
+threaded
 arrivals
 unprivileged
 down

@@ -46,8 +46,10 @@ is "what is there, beside manuals and completion" "$(installed | grep -v '^./sha
 ./lib/libkphi.so.0
 ./lib/libkphi.so.0.1.0
 ./lib/pkgconfig/libkphi.pc
+./lib/systemd/system/kphi-beat@.service
 ./lib/systemd/system/kphi-store.service
 ./lib/systemd/system/kphi.service
+./lib/systemd/system/run-kphi-bpf.mount
 ./sbin/kphi
 ./share/doc/kphi/examples/kphi.yaml"
 is "the binary runs" "$("$usr/sbin/kphi" --version | head -n 1)" "$("$KPHI" --version | head -n 1)"

@@ -44,7 +44,7 @@ static const struct refusal {
 	int answer;
 } refusals[] = {
 	{"no operation", 0, FREE_SLOT, 0, false, KPHI_CONTROL_BAD},
-	{"an operation of the future", KPHI_CONTROL_REFRESH + 1, 0, 0, false, KPHI_CONTROL_BAD},
+	{"an operation of the future", KPHI_CONTROL_DISCOVER + 1, 0, 0, false, KPHI_CONTROL_BAD},
 	{"the last operation of all", 255, 0, 0, false, KPHI_CONTROL_BAD},
 	{"add beyond the end", KPHI_CONTROL_ADD, PEERS, 0, false, KPHI_CONTROL_NO_SLOT},
 	{"delete beyond the end", KPHI_CONTROL_DELETE, PEERS, 0, false, KPHI_CONTROL_NO_SLOT},

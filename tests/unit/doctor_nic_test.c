@@ -272,6 +272,17 @@ static void coalescing_against_the_smallest_floor(void **state)
 	expect(&d, &h, "coalescing", FINDING_WARN, "200us (adaptive)");
 }
 
+static void threads_that_wait_for_their_turn(void **state)
+{
+	struct host_facts h = host_of(KERNEL(6, 1), 4);
+	struct device_facts d = card("ice");
+
+	(void)state;
+	expect(&d, &h, "threaded_napi", FINDING_OK, "by softirq");
+	d.threaded = 1;
+	expect(&d, &h, "threaded_napi", FINDING_WARN, "stamped late");
+}
+
 static void vlan_tags_that_are_stripped(void **state)
 {
 	struct host_facts h = host_of(KERNEL(6, 1), 4);
@@ -300,6 +311,7 @@ int main(void)
 		cmocka_unit_test(lro_where_it_is_refused),
 		cmocka_unit_test(virtio_whose_offloads_are_the_hypervisors),
 		cmocka_unit_test(coalescing_against_the_smallest_floor),
+		cmocka_unit_test(threads_that_wait_for_their_turn),
 		cmocka_unit_test(vlan_tags_that_are_stripped),
 	};
 

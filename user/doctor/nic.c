@@ -340,6 +340,30 @@ static void vlan_offload(struct findings *f, const struct device_facts *d)
 	finding_number(finding, "vlans", d->vlans);
 }
 
+/* Softirq outranks every thread; a kernel thread of ordinary priority waits for its turn, and stamps after
+ * that. */
+static void threaded_napi(struct findings *f, const struct device_facts *d)
+{
+	struct finding *finding;
+
+	if (d->threaded < 0)
+		return;
+	if (!d->threaded) {
+		finding_add(f, d->link.name, "threaded_napi", FINDING_OK,
+			    "packets are taken in by softirq, ahead of every thread");
+		return;
+	}
+	finding = finding_add(
+		f, d->link.name, "threaded_napi", FINDING_WARN,
+		"packets are taken in by kernel threads (napi/%s-...), which wait for a CPU as other "
+		"threads do: on a busy CPU beats are stamped late, and no tick of the guard tells",
+		d->link.name);
+	finding_remedy(finding,
+		       "give them a real-time priority (`chrt -f -p 50 PID`, `pgrep napi/%s-`), or `echo 0 > "
+		       "/sys/class/net/%s/threaded`",
+		       d->link.name, d->link.name);
+}
+
 void judge_nic(struct findings *f, const struct device_facts *d, const struct host_facts *h)
 {
 	const char *source;
@@ -351,5 +375,6 @@ void judge_nic(struct findings *f, const struct device_facts *d, const struct ho
 		receive_offloads(f, d);
 	}
 	coalescing(f, d);
+	threaded_napi(f, d);
 	vlan_offload(f, d);
 }

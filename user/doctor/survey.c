@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "io/file.h"
 #include "kernel/explain.h"
 #include "kernel/xdp_features.h"
 
@@ -125,6 +126,26 @@ static int choose(struct survey *v, const char *device, struct why *w)
 	return 0;
 }
 
+/* A number that sysfs has of the device, or -1. */
+static long of_sysfs(const char *device, const char *name)
+{
+	char path[128], text[32];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/%s", device, name);
+	length = file_read(path, text, sizeof(text) - 1);
+	if (length <= 0)
+		return -1;
+	text[length] = '\0';
+	return strtol(text, NULL, 10);
+}
+
+/* /sys may have been mounted in another network namespace, where that name is somebody else's. */
+static int threaded(const struct link_facts *l)
+{
+	return of_sysfs(l->name, "ifindex") == (long)l->ifindex ? (int)of_sysfs(l->name, "threaded") : -1;
+}
+
 static void examine(const struct survey *v, struct device_facts *d)
 {
 	struct ethtool_facts other;
@@ -138,6 +159,7 @@ static void examine(const struct survey *v, struct device_facts *d)
 	if (d->link.xdp_mode != XDP_ATTACHED_NONE)
 		explain_program(d->link.xdp_program, d->xdp_name, sizeof(d->xdp_name));
 	occupants_read(d->link.ifindex, &d->tc);
+	d->threaded = threaded(&d->link);
 	d->us.known = v->attachments_known;
 }
 
