@@ -248,8 +248,11 @@ struct kphi_reading {
 /*
  * phi by a model, and the time until it reaches a threshold (phi 8 where that is 0; one that is no whole
  * number up to 16 takes half a microsecond more). Takes some 40 KB of the stack for the empirical model, 2 KB
- * for the others. -ESTALE   there is no such peer any more -EBUSY    its record was being written each of the
- * 1,000 times it was read -EINVAL   no such model
+ * for the others.
+ *
+ *   -ESTALE   there is no such peer any more
+ *   -EBUSY    its record was being written each of the 1,000 times it was read
+ *   -EINVAL   no such model
  */
 int kphi_read(const struct kphi *k, struct kphi_ref peer, int model, uint64_t threshold_q32, uint64_t now_ns,
 	      struct kphi_reading *reading);
