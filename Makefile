@@ -261,7 +261,7 @@ check: setup
 check-kernels: setup
 	$(Q)$(MAKE) --no-print-directory $(B)/kphi $(PROG_TESTS)
 	$(Q)rm -rf $(B)/kernels
-	$(Q)KPHI_TEST_KERNELS=all tests/run prog/verifier vm/kernel_; status=$$?; tests/vm/table && exit $$status
+	$(Q)tests/run prog/verifier vm/kernel_; status=$$?; tests/vm/table && exit $$status
 
 FUZZ ?= 60
 fuzz: setup
@@ -314,7 +314,7 @@ deb:
 	$(Q)tools/deb
 
 PREFIX ?= /usr/local
-SBINDIR ?= $(PREFIX)/sbin
+BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 UNITDIR ?= $(PREFIX)/lib/systemd/system
@@ -328,7 +328,7 @@ UNITS := $(notdir $(wildcard dist/*.service dist/*.mount))
 
 # What needs no root but for where it goes; nothing is started, and no configuration is put where a daemon would find it.
 install: all man
-	$(Q)$(INSTALL) -m 0755 $(B)/kphi $(DESTDIR)$(SBINDIR)/kphi
+	$(Q)$(INSTALL) -m 0755 $(B)/kphi $(DESTDIR)$(BINDIR)/kphi
 	$(Q)$(INSTALL) $(B)/lib/$(LIB_FILE) $(DESTDIR)$(LIBDIR)/$(LIB_FILE)
 	$(Q)ln -sf $(LIB_FILE) $(DESTDIR)$(LIBDIR)/$(LIB_SONAME)
 	$(Q)ln -sf $(LIB_SONAME) $(DESTDIR)$(LIBDIR)/libkphi.so
@@ -339,7 +339,7 @@ install: all man
 		-e 's|@PRIVATE@|$(LIB_PRIVATE)|' user/lib/libkphi.pc.in > $(DESTDIR)$(PC)
 	$(Q)for unit in $(UNITS); do \
 		$(INSTALL) dist/$$unit $(DESTDIR)$(UNITDIR)/$$unit && \
-		sed -i 's|/usr/bin/kphi|$(SBINDIR)/kphi|' $(DESTDIR)$(UNITDIR)/$$unit || exit 1; \
+		sed -i 's|/usr/bin/kphi|$(BINDIR)/kphi|' $(DESTDIR)$(UNITDIR)/$$unit || exit 1; \
 	done
 	$(Q)$(INSTALL) dist/kphi.yaml $(DESTDIR)$(DOCDIR)/examples/kphi.yaml
 	$(Q)install -d $(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8
@@ -350,7 +350,7 @@ install: all man
 	$(Q)install -D -m 0644 dist/completion/_kphi $(DESTDIR)$(ZSHDIR)/_kphi
 	$(Q)[ -n "$(DESTDIR)" ] || ldconfig 2> /dev/null || true # who is not root has no cache to renew
 
-INSTALLED = $(SBINDIR)/kphi $(patsubst %,$(LIBDIR)/%,$(LIB_FILE) $(LIB_SONAME) libkphi.so libkphi.a) \
+INSTALLED = $(BINDIR)/kphi $(patsubst %,$(LIBDIR)/%,$(LIB_FILE) $(LIB_SONAME) libkphi.so libkphi.a) \
 	$(INCLUDEDIR)/kphi.h $(PC) $(UNITS:%=$(UNITDIR)/%) $(DOCDIR)/examples/kphi.yaml
 
 # Folders that are empty now and have kphi's name go, too; the others are everybody's.

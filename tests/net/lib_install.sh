@@ -40,7 +40,8 @@ installed() {
 }
 
 ok "make install" install_library
-is "what is there, beside manuals and completion" "$(installed | grep -v '^./share/\(man\|bash-completion\|zsh\)/')" "./include/kphi.h
+is "what is there, beside manuals and completion" "$(installed | grep -v '^./share/\(man\|bash-completion\|zsh\)/')" "./bin/kphi
+./include/kphi.h
 ./lib/libkphi.a
 ./lib/libkphi.so
 ./lib/libkphi.so.0
@@ -50,11 +51,10 @@ is "what is there, beside manuals and completion" "$(installed | grep -v '^./sha
 ./lib/systemd/system/kphi-store.service
 ./lib/systemd/system/kphi.service
 ./lib/systemd/system/run-kphi-bpf.mount
-./sbin/kphi
 ./share/doc/kphi/examples/kphi.yaml"
-is "the binary runs" "$("$usr/sbin/kphi" --version | head -n 1)" "$("$KPHI" --version | head -n 1)"
-is "units name the binary where it is" "$(grep -ho '/[a-z/]*bin/kphi' "$usr"/lib/systemd/system/*.service | sort -u)" /usr/sbin/kphi
-ok "the configuration is one that kphi takes" "$usr/sbin/kphi" run config "$usr/share/doc/kphi/examples/kphi.yaml" check
+is "the binary runs" "$("$usr/bin/kphi" --version | head -n 1)" "$("$KPHI" --version | head -n 1)"
+is "units name the binary where it is" "$(grep -ho '/[a-z/]*bin/kphi' "$usr"/lib/systemd/system/*.service | sort -u)" /usr/bin/kphi
+ok "the configuration is one that kphi takes" "$usr/bin/kphi" run config "$usr/share/doc/kphi/examples/kphi.yaml" check
 
 # --- what the library shows ---------------------------------------------------------------------------------------------
 
