@@ -58,6 +58,7 @@ empty() {
 threaded() {
 	local doctor="mount -t sysfs sysfs /sys && '$KPHI' --pin '$KPHI_PIN' -j doctor dev eth0 for 0"
 
+	attach b eth0 # which gives it NAPI
 	is "in a /sys of another namespace nothing is said of threads" "$(in_ns b kphi -j doctor dev eth0 for 0 |
 		jq '[.[] | select(.check == "threaded_napi")] | length')" 0
 	in_ns b unshare --mount sh -c "$doctor" > "$WORK/findings"
@@ -66,6 +67,7 @@ threaded() {
 	in_ns b unshare --mount sh -c "$doctor" > "$WORK/findings"
 	finds eth0 threaded_napi warn "wait for a CPU"
 	in_ns b unshare --mount sh -c "mount -t sysfs sysfs /sys && echo 0 > /sys/class/net/eth0/threaded"
+	kphi store purge > /dev/null
 }
 
 # Beats of a stranger, then of a friend.
