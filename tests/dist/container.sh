@@ -23,7 +23,7 @@ like "witness: one that does not is told" "$(node tests/dist/kubernetes.mjs "$MO
 
 # --- the capabilities -------------------------------------------------------------------------------------------------
 
-capabilities=$(sed -n 's/.*add: \[\(.*\)\].*/\1/p' $MANIFEST | tr -d ' ' | tr 'A-Z' 'a-z')
+capabilities=$(sed -n 's/.*add: \[\(.*\)\].*/\1/p' $MANIFEST | tr -d ' ' | tr '[:upper:]' '[:lower:]')
 # with LIST COMMAND...: in namespace b, as user 0 with these capabilities and no way to others
 with() {
 	local list=-all,+${1//,/,+}
@@ -66,6 +66,6 @@ needed=$(awk '/^NEEDS=/,/^.$/' tools/setup | awk '$3 == "build:" && $1 != "binut
 listed() {
 	sort -u | comm -13 - <(echo "$needed") | xargs
 }
-is "the Containerfile installs what a build takes" "$(tr -s ' \t\\' '\n' < dist/container/Containerfile | listed)" ""
+is "the Containerfile installs what a build takes" "$(tr -cs 'a-z0-9.+-' '\n' < dist/container/Containerfile | listed)" ""
 is "and so do the packages' build dependencies" "$(sed -n '/^Build-Depends/,/^[A-TV-Z]/p' debian/control | tr -s ' ,:' '\n' | listed)" "gcc libc6-dev make"
 like "witness: the list is not empty" "$needed" libbpf-dev

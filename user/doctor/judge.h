@@ -63,7 +63,8 @@ struct device_facts {
 	struct ethtool_facts nic;
 	int features_error; /* as xdp_features_read() says */
 	uint64_t features;
-	int threaded; /* NAPI: its packets are taken in by kernel threads: 1, 0, or -1 if that cannot be told */
+	int threaded; /* NAPI: its packets are taken in by kernel threads: 1, 0, or -1 if that cannot be told
+		       */
 	const char *master, *lower; /* names; "" if there is none, or it is elsewhere */
 	uint32_t cable_tx_queues; /* veth: of the other end; 0: not to be seen */
 	char xdp_name[64]; /* of the program on it; "?" */
