@@ -90,17 +90,10 @@ static bool is_blind(struct check_world *w, const struct view *v)
 	       (w->devices && devices_hearing(w->devices, &v->record, v->now_ns).blind != CAUSE_NONE);
 }
 
-static const struct kphi_tick *tick_of(const struct check_world *w, const struct view *v)
-{
-	const struct store *s = &w->session.store;
-
-	return &s->ticks[v->record.cpu < s->header->cpus ? v->record.cpu : 0];
-}
-
 /* The longest stall of the last minute, as the CPU tells that took the last beat. */
 static void add_stall(const struct check_world *w, const struct view *v, struct check_ours *o)
 {
-	const struct kphi_tick *tick = tick_of(w, v);
+	const struct kphi_tick *tick = store_tick(&w->session.store, v->record.cpu);
 	uint64_t end_ns = tick->stall_length_end_ns;
 
 	if (!end_ns || end_ns > v->now_ns || v->now_ns - end_ns > KPHI_STALL_FADE_NS)

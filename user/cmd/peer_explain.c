@@ -211,7 +211,7 @@ static int look(const struct store *s, uint32_t slot, struct explain *x)
 			return -EBUSY;
 		if (after.version != v->record.version)
 			continue;
-		explain_judge(x, &s->ticks[v->record.cpu < s->header->cpus ? v->record.cpu : 0]);
+		explain_judge(x, store_tick(s, v->record.cpu));
 		return 0;
 	}
 	return -EBUSY;

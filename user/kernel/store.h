@@ -72,6 +72,10 @@ bool store_verdict(const struct store *s, uint32_t slot, uint64_t now_ns, struct
 /* What the daemon tells of itself. False: it does not live, and then only what is counted means something. */
 bool store_daemon(const struct store *s, uint64_t now_ns, struct kphi_daemon *daemon);
 
+/* The guard's ticks on the CPU that a record names; on the first one if the record names none that there is.
+ */
+const struct kphi_tick *store_tick(const struct store *s, uint32_t cpu);
+
 /* How many slots have a peer. */
 uint32_t store_used(const struct store *s);
 

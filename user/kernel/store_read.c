@@ -125,6 +125,11 @@ bool store_daemon(const struct store *s, uint64_t now_ns, struct kphi_daemon *da
 	return false;
 }
 
+const struct kphi_tick *store_tick(const struct store *s, uint32_t cpu)
+{
+	return &s->ticks[cpu < s->header->cpus ? cpu : 0];
+}
+
 uint32_t store_used(const struct store *s)
 {
 	uint32_t used = 0;

@@ -194,8 +194,7 @@ struct look {
 
 static void conclude(const struct kphi *k, struct look *l, const uint64_t *ring)
 {
-	const struct store *s = &k->store;
-	const struct kphi_tick *tick = &s->ticks[l->record.cpu < s->header->cpus ? l->record.cpu : 0];
+	const struct kphi_tick *tick = store_tick(&k->store, l->record.cpu);
 
 	policy_judge(&l->opinion, &l->record, &l->peer, ring, tick, l->threshold, l->now_ns);
 	l->held =

@@ -19,7 +19,7 @@ static const struct kphi_tick *host_tick(void *context, uint32_t cpu)
 {
 	const struct daemon *d = context;
 
-	return &d->store.ticks[cpu < d->store.header->cpus ? cpu : 0];
+	return store_tick(&d->store, cpu);
 }
 
 static const struct kphi_rule *host_rule(void *context, uint32_t slot)

@@ -44,7 +44,7 @@ void view_judge(struct view *v, const struct store *s, uint32_t slot, const stru
 	v->slot = slot;
 	v->daemon = NULL;
 	ring = view_ring(v, s, &room);
-	tick = &s->ticks[v->record.cpu < s->header->cpus ? v->record.cpu : 0];
+	tick = store_tick(s, v->record.cpu);
 	v->is_rule = v->peer.id.kind == KPHI_ID_RULE;
 	v->rule = s->rules[slot];
 	v->seal = v->peer.demands ? s->seals[slot] : (struct kphi_seal){0};
