@@ -37,10 +37,18 @@ const struct option_spec peer_discover_specs[] = {
 };
 const size_t peer_discover_specs_count = COUNT(peer_discover_specs);
 
+struct device {
+	uint32_t ifindex;
+	bool here;
+	char name[KPHI_DEVICE_SIZE];
+};
+
 struct discovery {
 	struct session session;
 	struct strangers strangers;
 	struct callers *callers;
+	struct device *devices; /* that kphi listens on */
+	uint32_t devices_count;
 	int signals;
 	uint64_t begin_ns, end_ns;
 	bool interrupted;
@@ -53,20 +61,25 @@ static void on_stranger(void *context, const struct kphi_stranger *stranger)
 
 /* --- listening --- */
 
-static int count_one(const struct attachment *a, void *context)
+static int take_device(const struct attachment *a, void *context)
 {
-	(void)a;
-	++*(uint32_t *)context;
+	struct discovery *d = context;
+	struct device *grown = reallocarray(d->devices, d->devices_count + 1, sizeof(*grown));
+
+	if (!grown)
+		return why(&d->session.why, -ENOMEM, "no memory for the list of devices");
+	d->devices = grown;
+	grown[d->devices_count] = (struct device){.ifindex = a->ifindex, .here = a->here};
+	snprintf(grown[d->devices_count++].name, sizeof(grown->name), "%.15s", a->device);
 	return 0;
 }
 
 /* Where nobody listens, nobody is ever heard: that would look like silence. */
-static int check_devices(struct discovery *d)
+static int find_devices(struct discovery *d)
 {
-	uint32_t devices = 0;
-	int err = attach_each(&d->session.pin, count_one, &devices, &d->session.why);
+	int err = attach_each(&d->session.pin, take_device, d, &d->session.why);
 
-	if (!err && !devices)
+	if (!err && !d->devices_count)
 		err = why(&d->session.why, -ENODEV,
 			  "kphi listens on no device: `kphi net attach dev NAME` first");
 	return err;
@@ -82,7 +95,7 @@ static int begin(struct discovery *d, uint64_t for_ns)
 	if (!d->callers || d->signals < 0)
 		return why(w, -ENOMEM, "cannot begin: %s", why_errno(d->callers ? d->signals : -ENOMEM));
 	err = strangers_begin(&d->strangers, &d->session.pin, &d->session.store, on_stranger, d->callers, w);
-	err = err ? err : check_devices(d);
+	err = err ? err : find_devices(d);
 	d->begin_ns = clock_monotonic_ns();
 	d->end_ns = for_ns < UINT64_MAX - d->begin_ns ? d->begin_ns + for_ns : UINT64_MAX;
 	return err;
@@ -122,29 +135,22 @@ static int listen_to_them(struct discovery *d)
 
 /* --- what was heard --- */
 
-struct device {
-	uint32_t ifindex;
-	char name[KPHI_DEVICE_SIZE];
-};
-
 /* The same number may mean another device in another network namespace: this one's comes first. */
-static int find_device(const struct attachment *a, void *context)
+static const char *device_name(const struct discovery *d, uint32_t ifindex, char room[IF_NAMESIZE])
 {
-	struct device *device = context;
+	const char *name = NULL;
 
-	if (a->ifindex == device->ifindex && (a->here || !*device->name))
-		snprintf(device->name, sizeof(device->name), "%.15s", a->device);
-	return 0;
+	for (uint32_t i = 0; i < d->devices_count; i++)
+		if (d->devices[i].ifindex == ifindex && (d->devices[i].here || !name))
+			name = d->devices[i].name;
+	return name ? name : if_indextoname(ifindex, room);
 }
 
-static void say_device(struct out *o, struct discovery *d, uint32_t ifindex)
+static void say_device(struct out *o, const struct discovery *d, uint32_t ifindex)
 {
-	struct device device = {.ifindex = ifindex};
+	char room[IF_NAMESIZE];
 
-	attach_each(&d->session.pin, find_device, &device, &d->session.why);
-	if (!*device.name)
-		if_indextoname(ifindex, device.name);
-	out_string(o, "device", "DEVICE", *device.name ? device.name : NULL);
+	out_string(o, "device", "DEVICE", device_name(d, ifindex, room));
 	out_u64(o, "ifindex", NULL, ifindex);
 }
 
@@ -177,7 +183,7 @@ static void say_addresses(struct out *o, const struct caller *c)
 	out_bool(o, "more_addresses", NULL, c->more_sources);
 }
 
-static void say_caller(struct out *o, struct discovery *d, const struct caller *c)
+static void say_caller(struct out *o, const struct discovery *d, const struct caller *c)
 {
 	uint64_t interval_ns = caller_interval_ns(c);
 	char id[UUID_SIZE], line[ADD_SIZE];
@@ -248,7 +254,7 @@ static int say(const struct kphi_cli *cli, struct discovery *d)
 int peer_discover(struct kphi_cli *cli, struct args *args)
 {
 	struct discover_options options = {FOR_DEFAULT_NS};
-	struct discovery d = {.signals = -1, .strangers = {.lock = -1, .control.program = -1}};
+	struct discovery d = {.signals = -1, .strangers.ring = RING_CLOSED};
 	int exit, err;
 
 	if (options_parse(args, peer_discover_specs, peer_discover_specs_count, &options))
@@ -264,6 +270,7 @@ int peer_discover(struct kphi_cli *cli, struct args *args)
 	strangers_end(&d.strangers);
 	if (d.signals >= 0)
 		close(d.signals);
+	free(d.devices);
 	free(d.callers);
 	session_end(&d.session);
 	return exit;

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "kernel/arrivals.h"
 
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "kernel/clock.h"
-#include "kernel/control.h"
 #include "kernel/ring.h"
-
-#define LEASE_NS 10000000000ULL /* a host that was stopped for less has lost nothing that fits the ring */
-#define RENEW_NS 1000000000ULL
 
 /*
  * How many arrivals fill the ring, which are all of one size. Whoever finds that some were lost finds so many
@@ -23,15 +17,11 @@ KPHI_ASSERT_SIZE(struct kphi_arrival, 120); /* a multiple of eight, as entries o
 
 struct arrivals {
 	const struct store *store;
-	struct control control;
-	struct ring_buffer *ring;
-	int lock;
+	struct ring_reader ring;
 	arrivals_taker *taker;
 	void *context;
-	bool stopped;
 	uint32_t left; /* of this turn */
 	int said; /* by the taker */
-	uint64_t until_ns, renew_ns;
 	uint64_t taken, unrecorded; /* by the counters of the store when it began */
 	uint64_t received;
 	uint64_t did_not_fit, missed;
@@ -49,16 +39,16 @@ static uint64_t messages(const struct store *s)
 	return n;
 }
 
-static int lease(struct arrivals *a, uint64_t now_ns, struct why *w)
-{
-	int err = control_record(&a->control, now_ns + LEASE_NS, w);
-
-	if (err)
-		return err;
-	a->until_ns = now_ns + LEASE_NS;
-	a->renew_ns = now_ns + RENEW_NS;
-	return 0;
-}
+static const struct ring_role role = {
+	.name = "arrivals",
+	.lock = "recorder",
+	.entries = TURN,
+	.lease_ns = 10000000000ULL, /* a host that was stopped for less has lost nothing that fits the ring */
+	.renew_ns = 1000000000ULL,
+	.lease = control_record,
+	.taken = "somebody records the arrivals of this store already: there is one recorder at a time",
+	.takes_root = "Recording takes root",
+};
 
 /* libbpf has handed this one on even if the answer ends the turn. */
 static int on_arrival(void *context, void *data, size_t size)
@@ -75,23 +65,13 @@ static int on_arrival(void *context, void *data, size_t size)
 
 static int begin(struct arrivals *a, const struct pin *p, struct why *w)
 {
-	static const struct ring_role role = {
-		"somebody records the arrivals of this store already: there is one recorder at a time",
-		"Recording takes root"};
-	int err;
+	int err = ring_open(&a->ring, p, &role, on_arrival, a, w);
 
-	a->lock = ring_lock(p, "recorder", &role, w);
-	if (a->lock < 0)
-		return a->lock;
-	err = control_open(&a->control, p, w);
 	if (err)
 		return err;
-	a->ring = ring_open(p, "arrivals", TURN, on_arrival, a, w);
-	if (!a->ring)
-		return -EACCES;
 	a->taken = messages(a->store);
 	a->unrecorded = store_count(a->store, KPHI_COUNT_unrecorded);
-	return lease(a, clock_monotonic_ns(), w);
+	return ring_lease(&a->ring, clock_monotonic_ns(), w);
 }
 
 struct arrivals *arrivals_begin(const struct pin *p, const struct store *store, arrivals_taker *taker,
@@ -103,18 +83,16 @@ struct arrivals *arrivals_begin(const struct pin *p, const struct store *store, 
 		why(w, -ENOMEM, "no memory to record with");
 		return NULL;
 	}
-	*a = (struct arrivals){
-		.store = store, .taker = taker, .context = context, .lock = -1, .control.program = -1};
+	*a = (struct arrivals){.store = store, .taker = taker, .context = context};
 	if (!begin(a, p, w))
 		return a;
-	a->stopped = !a->until_ns;
 	arrivals_end(a);
 	return NULL;
 }
 
 int arrivals_fd(const struct arrivals *a)
 {
-	return ring_buffer__epoll_fd(a->ring);
+	return ring_buffer__epoll_fd(a->ring.buffer);
 }
 
 /*
@@ -138,15 +116,16 @@ int arrivals_turn(struct arrivals *a, struct why *w)
 
 	a->left = TURN;
 	a->said = 0;
-	err = ring_buffer__consume(a->ring);
-	if (err < 0 && err != -ECANCELED)
-		return why(w, err, "cannot read the ring buffer: %s", why_errno(err));
+	err = ring_take(&a->ring, w);
+	if (err)
+		return err;
 	if (a->said)
 		return a->said;
 	a->did_not_fit = did_not_fit;
-	if (!a->stopped && now_ns >= a->until_ns)
+	if (a->ring.until_ns && now_ns >= a->ring.until_ns)
 		count_missed(a);
-	err = !a->stopped && now_ns >= a->renew_ns ? lease(a, clock_monotonic_ns(), w) : 0;
+	if (a->ring.until_ns && now_ns >= a->ring.renew_ns)
+		err = ring_lease(&a->ring, clock_monotonic_ns(), w);
 	return err ? err : !a->left;
 }
 
@@ -157,27 +136,17 @@ uint64_t arrivals_lost(const struct arrivals *a)
 
 bool arrivals_are_over(const struct arrivals *a)
 {
-	return ring_is_over(a->lock);
+	return ring_is_over(&a->ring);
 }
 
 int arrivals_stop(struct arrivals *a, struct why *w)
 {
-	if (a->stopped)
-		return 0;
-	a->stopped = true;
-	return control_record(&a->control, 0, w);
+	return ring_stop(&a->ring, w);
 }
 
 void arrivals_end(struct arrivals *a)
 {
-	struct why w;
-
-	if (!a)
-		return;
-	arrivals_stop(a, &w); /* else the lease ends by itself */
-	ring_buffer__free(a->ring);
-	control_close(&a->control);
-	if (a->lock >= 0)
-		close(a->lock);
+	if (a)
+		ring_close(&a->ring);
 	free(a);
 }

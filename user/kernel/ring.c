@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 /* A directory that only root can open, as the store's lock is: it goes with the store. */
-int ring_lock(const struct pin *p, const char *name, const struct ring_role *role, struct why *w)
+static int take_role(const struct pin *p, const struct ring_role *role, struct why *w)
 {
 	char path[PIN_PATH];
-	int fd = -1, err = pin_make_folder(pin_path(p, name, path), 0700);
+	int fd = -1, err = pin_make_folder(pin_path(p, role->lock, path), 0700);
 
 	if (!err || err == -EEXIST) {
 		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -50,27 +50,78 @@ static int empty(int fd, uint32_t entries)
 	return 0;
 }
 
-struct ring_buffer *ring_open(const struct pin *p, const char *name, uint32_t entries,
-			      ring_buffer_sample_fn take, void *context, struct why *w)
+static int open_buffer(struct ring_reader *r, const struct pin *p, ring_buffer_sample_fn take, void *context,
+		       struct why *w)
 {
-	struct ring_buffer *ring = NULL;
 	char path[PIN_PATH];
-	int fd = bpf_obj_get(pin_path(p, name, path)), err = fd < 0 ? -errno : empty(fd, entries);
+	int fd = bpf_obj_get(pin_path(p, r->role->name, path));
+	int err = fd < 0 ? -errno : empty(fd, r->role->entries);
 
 	if (!err) {
-		ring = ring_buffer__new(fd, take, context, NULL);
-		err = ring ? 0 : -errno;
+		r->buffer = ring_buffer__new(fd, take, context, NULL);
+		err = r->buffer ? 0 : -errno;
 	}
 	if (fd >= 0)
 		close(fd); /* libbpf has mapped it, and waits for it by a descriptor of its own */
-	if (err)
-		why_pin(w, err, path, " the ring buffer");
-	return ring;
+	return err ? why_pin(w, err, path, " the ring buffer") : 0;
 }
 
-bool ring_is_over(int lock)
+int ring_open(struct ring_reader *r, const struct pin *p, const struct ring_role *role,
+	      ring_buffer_sample_fn take, void *context, struct why *w)
+{
+	int err;
+
+	*r = (struct ring_reader)RING_CLOSED;
+	r->role = role;
+	r->lock = take_role(p, role, w);
+	if (r->lock < 0)
+		return r->lock;
+	err = control_open(&r->control, p, w);
+	return err ? err : open_buffer(r, p, take, context, w);
+}
+
+int ring_lease(struct ring_reader *r, uint64_t now_ns, struct why *w)
+{
+	int err = r->role->lease(&r->control, now_ns + r->role->lease_ns, w);
+
+	if (err)
+		return err;
+	r->until_ns = now_ns + r->role->lease_ns;
+	r->renew_ns = now_ns + r->role->renew_ns;
+	return 0;
+}
+
+int ring_take(struct ring_reader *r, struct why *w)
+{
+	int err = ring_buffer__consume(r->buffer);
+
+	return err < 0 && err != -ECANCELED ? why(w, err, "cannot read the ring buffer: %s", why_errno(err))
+					    : 0;
+}
+
+int ring_stop(struct ring_reader *r, struct why *w)
+{
+	if (!r->until_ns)
+		return 0;
+	r->until_ns = 0;
+	return r->role->lease(&r->control, 0, w);
+}
+
+bool ring_is_over(const struct ring_reader *r)
 {
 	struct stat folder;
 
-	return !fstat(lock, &folder) && !folder.st_nlink;
+	return !fstat(r->lock, &folder) && !folder.st_nlink;
+}
+
+void ring_close(struct ring_reader *r)
+{
+	struct why ignored;
+
+	ring_stop(r, &ignored);
+	ring_buffer__free(r->buffer);
+	control_close(&r->control);
+	if (r->lock >= 0)
+		close(r->lock);
+	*r = (struct ring_reader)RING_CLOSED;
 }

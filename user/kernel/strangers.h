@@ -9,8 +9,8 @@
 #include <kphi/maps.h>
 #include <stdbool.h>
 
-#include "kernel/control.h"
 #include "kernel/pin.h"
+#include "kernel/ring.h"
 #include "kernel/store.h"
 #include "kernel/why.h"
 
@@ -20,13 +20,10 @@ typedef void strangers_taker(void *context, const struct kphi_stranger *stranger
 
 struct strangers {
 	const struct store *store;
-	struct control control;
-	struct ring_buffer *ring;
-	int lock;
+	struct ring_reader ring;
 	strangers_taker *taker;
 	void *context;
 	uint32_t left; /* of this turn */
-	uint64_t until_ns, renew_ns;
 	uint64_t undiscovered; /* by the counters of the store when it began */
 	uint32_t pauses; /* so often the lease had run out, because this process did not run */
 };
