@@ -7,20 +7,15 @@
 . "$(dirname "$0")/../net/pair.bash"
 
 cd "$ROOT"
-tools/setup --deb
 [ -n "$(compgen -G 'build/deb/kphi_*.deb')" ] || tools/deb > /dev/null
 BASE=$ROOT/build/dist/base
 DEBIAN=/mnt/debian
 
 # A minimal system, made once; the test works on a layer above it that is gone afterwards.
 debian() {
-	local suite mirror
-
-	suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
-	mirror=$(apt-get indextargets --format '$(SITE)' | grep -v security | head -n 1)
 	if [ ! -e "$BASE/.complete" ]; then
-		rm -rf "$BASE" && mkdir -p "$BASE"
-		debootstrap --variant=minbase "$suite" "$BASE" "$mirror" > "$WORK/debootstrap.log" 2>&1 || return 1
+		rm -rf "$BASE"
+		tools/setup --debian "$BASE" > "$WORK/debian" 2>&1 || return 1
 		touch "$BASE/.complete"
 	fi
 	mount -t tmpfs tmpfs /mnt
@@ -29,8 +24,6 @@ debian() {
 	mount --bind /dev "$DEBIAN/dev"
 	mount -t proc proc "$DEBIAN/proc"
 	mount -t sysfs sysfs "$DEBIAN/sys"
-	cp -L /etc/resolv.conf "$DEBIAN/etc/resolv.conf"
-	[ ! -e /etc/apt/apt.conf ] || cp /etc/apt/apt.conf "$DEBIAN/etc/apt/"
 	mkdir "$DEBIAN/root/new" "$DEBIAN/root/old"
 	cp build/deb/kphi_*.deb build/deb/libkphi0_*.deb "$DEBIAN/root/new/"
 }
@@ -66,7 +59,7 @@ of_db1() {
 }
 
 if ! debian; then
-	skip_all "debootstrap cannot make a Debian here: $(tail -n 1 "$WORK/debootstrap.log")"
+	skip_all "$(tail -n 1 "$WORK/debian")"
 fi
 former
 before=$(du -sm /mnt/upper | cut -f 1)

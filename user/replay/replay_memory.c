@@ -124,8 +124,8 @@ static struct replay_peer *allocate(const struct replay *r)
 	return p;
 }
 
-#ifndef __clang__ /* gcc 12's analyzer loses sight of what is reached through a context, and calls it leaked \
-		   */
+/* gcc 12's analyzer loses sight of what is reached through a context, and calls it leaked. */
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
 #endif
 

@@ -61,8 +61,8 @@ static bool make_room(struct survey *s, uint32_t peer)
 	return true;
 }
 
-#ifndef __clang__ /* gcc 12's analyzer loses sight of what is reached through a context, and calls it leaked \
-		   */
+/* gcc 12's analyzer loses sight of what is reached through a context, and calls it leaked. */
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
 #endif
 
