@@ -322,6 +322,7 @@ DOCDIR ?= $(PREFIX)/share/doc/kphi
 PC := $(LIBDIR)/pkgconfig/libkphi.pc
 
 MANDIR ?= $(PREFIX)/share/man
+BASHDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
 INSTALL := install -D -m 0644
 UNITS := $(notdir $(wildcard dist/*.service dist/*.mount))
@@ -342,23 +343,20 @@ install: all man
 		sed -i 's|/usr/bin/kphi|$(BINDIR)/kphi|' $(DESTDIR)$(UNITDIR)/$$unit || exit 1; \
 	done
 	$(Q)$(INSTALL) dist/kphi.yaml $(DESTDIR)$(DOCDIR)/examples/kphi.yaml
-	$(Q)install -d $(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8
-	$(Q)install -m 0644 $(filter %.3,$(MANUALS)) $(DESTDIR)$(MANDIR)/man3
-	$(Q)install -m 0644 $(filter %.5,$(MANUALS)) $(DESTDIR)$(MANDIR)/man5
-	$(Q)install -m 0644 $(filter %.8,$(MANUALS)) $(DESTDIR)$(MANDIR)/man8
-	$(Q)install -D -m 0644 dist/completion/kphi.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/kphi
-	$(Q)install -D -m 0644 dist/completion/_kphi $(DESTDIR)$(ZSHDIR)/_kphi
+	$(Q)for page in $(notdir $(MANUALS)); do \
+		$(INSTALL) $(B)/man/$$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$$page || exit 1; \
+	done
+	$(Q)$(INSTALL) dist/completion/kphi.bash $(DESTDIR)$(BASHDIR)/kphi
+	$(Q)$(INSTALL) dist/completion/_kphi $(DESTDIR)$(ZSHDIR)/_kphi
 	$(Q)[ -n "$(DESTDIR)" ] || ldconfig 2> /dev/null || true # who is not root has no cache to renew
 
 INSTALLED = $(BINDIR)/kphi $(patsubst %,$(LIBDIR)/%,$(LIB_FILE) $(LIB_SONAME) libkphi.so libkphi.a) \
-	$(INCLUDEDIR)/kphi.h $(PC) $(UNITS:%=$(UNITDIR)/%) $(DOCDIR)/examples/kphi.yaml
+	$(INCLUDEDIR)/kphi.h $(PC) $(UNITS:%=$(UNITDIR)/%) $(DOCDIR)/examples/kphi.yaml \
+	$(foreach page,$(notdir $(MANUALS)),$(MANDIR)/man$(patsubst .%,%,$(suffix $(page)))/$(page)) $(BASHDIR)/kphi $(ZSHDIR)/_kphi
 
 # Folders that are empty now and have kphi's name go, too; the others are everybody's.
 uninstall:
 	$(Q)rm -f $(INSTALLED:%=$(DESTDIR)%)
-	$(Q)rm -f $(DESTDIR)$(MANDIR)/man8/kphi.8 $(DESTDIR)$(MANDIR)/man8/kphi-*.8 \
-		$(DESTDIR)$(MANDIR)/man5/kphi.yaml.5 $(DESTDIR)$(MANDIR)/man3/libkphi.3 $(DESTDIR)$(PREFIX)/share/bash-completion/completions/kphi \
-		$(DESTDIR)$(ZSHDIR)/_kphi
 	$(Q)for folder in $(DOCDIR)/examples $(DOCDIR); do \
 		rmdir $(DESTDIR)$$folder 2> /dev/null || true; \
 	done

@@ -9,6 +9,27 @@ PEERS=(db1 db2 db3)
 MORE=''
 
 
+# attempt LIMIT N REGEX WORDS: a command under `ulimit LIMIT N`. It works, or says what it lacks (REGEX), each of which is counted, or
+# cannot even be loaded. Fails, with its `status`, if it does anything else.
+attempt() {
+	status=0
+	# shellcheck disable=SC2086 # words
+	in_ns b bash -c 'ulimit "$0" "$1"; exec "${@:2}"' "$1" "$2" timeout 20 "$KPHI" --pin "$KPHI_PIN" $4 \
+		> "$WORK/out" 2> "$WORK/err" || status=$?
+	if [ $status = 0 ]; then
+		worked=$((worked + 1))
+	elif [ $status = 1 ] && grep -qE "$3" "$WORK/out" "$WORK/err"; then
+		refused=$((refused + 1))
+	else
+		grep -q "error while loading shared libraries" "$WORK/err"
+	fi
+}
+
+# instead WORDS LIMIT: what an attempt did instead
+instead() {
+	echo "$1, $2: $status $(cat "$WORK/err" "$WORK/out")"
+}
+
 # Commands either do their work or say what they lack.
 commands() {
 	local n words bad='' worked=0 refused=0 status
@@ -16,18 +37,8 @@ commands() {
 	for words in "-j peer show" "-j net show" "-j store show" "-j guard show" "peer mute db1 for 1s" "store save $WORK/saved" \
 		"net attach dev eth0" "trace record $WORK/l.trace for 50ms"; do
 		for n in 4 6 9 14 20 26 40; do
-			status=0
 			rm -f "$WORK/l.trace"
-			# shellcheck disable=SC2086 # words
-			in_ns b bash -c 'ulimit -n "$0"; exec "$@"' $n timeout 20 "$KPHI" --pin "$KPHI_PIN" $words \
-				> "$WORK/out" 2> "$WORK/err" || status=$?
-			if [ $status = 0 ]; then
-				worked=$((worked + 1))
-			elif [ $status = 1 ] && grep -qE "Too many open files|descriptors are left" "$WORK/out" "$WORK/err"; then
-				refused=$((refused + 1))
-			elif ! grep -q "error while loading shared libraries" "$WORK/err"; then
-				bad+="$words, $n descriptors: $status $(cat "$WORK/err" "$WORK/out")"$'\n'
-			fi
+			attempt -n $n "Too many open files|descriptors are left" "$words" || bad+=$(instead "$words" "$n descriptors")$'\n'
 		done
 	done
 	is "with few descriptors commands work or say what they lack" "$bad" ""
@@ -117,17 +128,7 @@ memory() {
 
 	for words in "-j peer show" "-j peer show metrics" "store save $WORK/saved" "trace show $WORK/new.trace" "run config $FILE check"; do
 		for mib in 24 32 40 64 512; do
-			status=0
-			# shellcheck disable=SC2086 # words
-			in_ns b bash -c 'ulimit -v $(($0 * 1024)); exec "$@"' $mib timeout 20 "$KPHI" --pin "$KPHI_PIN" $words \
-				> "$WORK/out" 2> "$WORK/err" || status=$?
-			if [ $status = 0 ]; then
-				worked=$((worked + 1))
-			elif [ $status = 1 ] && grep -qi "memory" "$WORK/out" "$WORK/err"; then
-				refused=$((refused + 1))
-			elif ! grep -q "error while loading shared libraries" "$WORK/err" && [ $status != 127 ]; then
-				bad+="$words, $mib MiB: $status $(cat "$WORK/err" "$WORK/out")"$'\n'
-			fi
+			attempt -v $((mib * 1024)) "[Mm]emory" "$words" || [ "$status" = 127 ] || bad+=$(instead "$words" "$mib MiB")$'\n'
 		done
 	done
 	is "with little memory commands work or say so, and none dies of a signal" "$bad" ""

@@ -83,14 +83,6 @@ shapes() {
 	stop run
 }
 
-# victim COMMAND...: is killed some milliseconds after its start
-victim() {
-	start victim "$@"
-	sleep "0.0$(printf %02d $((RANDOM % 30)))"
-	stop victim KILL 2> /dev/null
-	[ "$stopped" != 137 ] || killed=$((killed + 1))
-}
-
 # half NAME CHECK...: the file $WORK/NAME is no half of one
 killed_saves() {
 	local bad=0 n
@@ -98,7 +90,7 @@ killed_saves() {
 	killed=0
 	kphi store save "$WORK/saved" > /dev/null
 	for ((n = 0; n < 15; n++)); do
-		victim kphi store save "$WORK/saved"
+		victim 30 kphi store save "$WORK/saved"
 		kphi -j store restore "$WORK/saved" > "$WORK/out" 2>&1 || { bad=$((bad + 1)) && note "$(cat "$WORK/out")"; }
 	done
 	note "$killed of 15 were killed"
@@ -110,7 +102,7 @@ killed_keys() {
 
 	killed=0
 	for ((n = 0; n < 15; n++)); do
-		victim kphi key add "k$n" generate "$WORK/key$n"
+		victim 30 kphi key add "k$n" generate "$WORK/key$n"
 		[ -e "$WORK/key$n" ] || continue
 		whole=$((whole + 1))
 		[ "$(stat -c '%a %s' "$WORK/key$n")" = "600 35" ] && grep -qxE '[0-9]+:[0-9a-f]{32}' "$WORK/key$n" || bad=$((bad + 1))
@@ -132,7 +124,7 @@ killed_recordings() {
 
 	killed=0
 	for ((n = 0; n < 10; n++)); do
-		victim in_ns b kphi trace record "$WORK/t$n.trace" for 10s
+		victim 30 in_ns b kphi trace record "$WORK/t$n.trace" for 10s
 		[ -s "$WORK/t$n.trace" ] || continue
 		kphi -j trace show "$WORK/t$n.trace" > "$WORK/out" 2>&1 || { bad=$((bad + 1)) && note "$(cat "$WORK/out")"; }
 	done
@@ -147,7 +139,7 @@ killed_adds() {
 
 	killed=0
 	for ((n = 0; n < 15; n++)); do
-		victim kphi peer add "v$n" id "$(uuid $((200 + n)))" interval 70ms host rack
+		victim 30 kphi peer add "v$n" id "$(uuid $((200 + n)))" interval 70ms host rack
 	done
 	note "$killed of 15 were killed"
 	is "peer add, killed: who is there has all its settings" \

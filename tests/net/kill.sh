@@ -9,28 +9,20 @@ ROUNDS=60
 RANDOM=7 # the seed
 killed=0
 
-# victim COMMAND...: gets some milliseconds, fewer than most commands take
-victim() {
-	start victim "$@"
-	sleep "0.0$(printf %02d $((RANDOM % 25)))"
-	stop victim KILL 2> /dev/null
-	[ "$stopped" != 137 ] || killed=$((killed + 1))
-}
-
 # Peers 100 to 109 come and go, peer 110 restarts, eth1 is attached and detached, eth0 gets new programs.
 something() {
 	local n=$((100 + RANDOM % 10))
 
 	case $((RANDOM % 10)) in
-	0 | 1) victim in_ns b kphi net attach dev eth0 ;;
-	2) victim in_ns b kphi net attach dev eth1 ;;
-	3) victim in_ns b kphi net detach dev eth1 ;;
-	4) victim kphi peer add "k$n" id "$(uuid $n)" interval 10ms ;;
-	5) victim kphi peer del "k$n" ;;
-	6) victim kphi peer reset restless ;;
-	7) victim kphi -j peer show ;;
-	8) victim kphi peer window x ;;
-	9) victim in_ns a kphi beat to 10.0.0.2 interval 2ms id "$(uuid 110)" state "$WORK/state-110" ;;
+	0 | 1) victim 25 in_ns b kphi net attach dev eth0 ;;
+	2) victim 25 in_ns b kphi net attach dev eth1 ;;
+	3) victim 25 in_ns b kphi net detach dev eth1 ;;
+	4) victim 25 kphi peer add "k$n" id "$(uuid $n)" interval 10ms ;;
+	5) victim 25 kphi peer del "k$n" ;;
+	6) victim 25 kphi peer reset restless ;;
+	7) victim 25 kphi -j peer show ;;
+	8) victim 25 kphi peer window x ;;
+	9) victim 25 in_ns a kphi beat to 10.0.0.2 interval 2ms id "$(uuid 110)" state "$WORK/state-110" ;;
 	esac
 }
 
@@ -69,7 +61,7 @@ half_made() {
 
 	killed=0
 	for ((round = 0; round < 20; round++)); do
-		victim "$KPHI" --pin "$elsewhere" store create
+		victim 25 "$KPHI" --pin "$elsewhere" store create
 		if "$KPHI" --pin "$elsewhere" -j store show > "$WORK/store" 2>&1; then
 			whole=$((whole + 1))
 			"$KPHI" --pin "$elsewhere" store purge > /dev/null

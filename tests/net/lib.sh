@@ -217,6 +217,14 @@ ok() {
 	fi
 }
 
+# exits NAME STATUS FRAGMENT COMMAND...: with that status and one line on standard error, which has the fragment
+exits() {
+	local got=0
+
+	"${@:4}" > "$WORK/out" 2> "$WORK/err" || got=$?
+	is "$1" "$got $(wc -l < "$WORK/err") $(grep -cF -- "$3" "$WORK/err")" "$2 1 1"
+}
+
 # is NAME GOT EXPECTED
 is() {
 	if [ "$2" = "$3" ]; then

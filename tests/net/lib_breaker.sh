@@ -5,10 +5,11 @@
 # listens all the while, so that whoever is refused is refused by the breaker, and a probe gets through.
 
 . "$(dirname "$0")/lib_examples.bash"
+. "$(dirname "$0")/daemon.bash"
 
-FILE=$WORK/kphi.yaml
-SOCKET=$WORK/event.sock
 PEERS=(web db1 db2 db3)
+CONSUMERS="  - {name: low, suspect: 3, clear: 1, peers: ['db*']}
+  - {name: page, suspect: 8, clear: 4}"
 WEB=10.98.0.2
 OTHER=10.98.0.3 # the same server; the breaker was not told of it
 
@@ -104,18 +105,7 @@ veth_pair a eth0 10.98.0.1/24 b eth0 $WEB/24
 addr_add b eth0 $OTHER/24
 ok "installed" install_library
 ok "the breaker is built" examples breaker
-{
-	echo "devices: [{name: eth0}]"
-	echo "outputs: {socket: $SOCKET}"
-	echo "state: $WORK/state"
-	echo "peers:"
-	for name in "${PEERS[@]}"; do
-		echo "  - {name: $name, id: $(id_of "$name"), interval: 100ms}"
-	done
-	echo "consumers:"
-	echo "  - {name: low, suspect: 3, clear: 1, peers: ['db*']}"
-	echo "  - {name: page, suspect: 8, clear: 4}"
-} > "$FILE"
+write_file
 start server in_ns b "$PYTHON" "$ROOT/tests/net/lib_connect.py" serve 8080
 for name in "${PEERS[@]}"; do beat "$name"; done
 run

@@ -6,10 +6,11 @@
 # and come back, a store that is purged and made anew; no system call, no allocation; many threads.
 
 . "$(dirname "$0")/lib_examples.bash"
+. "$(dirname "$0")/daemon.bash"
 
-FILE=$WORK/kphi.yaml
-SOCKET=$WORK/event.sock
 PEERS=(app db1 db2 db3)
+CONSUMERS="  - {name: page, suspect: 8, clear: 4}
+  - {name: low, suspect: 3, clear: 1, peers: ['db*']}"
 
 getent group $GROUP > /dev/null || skip_all "there is no group $GROUP here"
 
@@ -82,18 +83,7 @@ like "no store: said so" "$("${MEMBER[@]}" "$PYTHON" "$WORK/consumer.py" "$KPHI_
 is "no store: a client goes to the first, rather than to nobody" "$(pick db1 db2)" db1
 
 kphi store create group $GROUP peers 64 window 64 > "$WORK/out"
-{
-	echo "devices: [{name: eth0}]"
-	echo "outputs: {socket: $SOCKET}"
-	echo "state: $WORK/state"
-	echo "peers:"
-	for name in "${PEERS[@]}"; do
-		echo "  - {name: $name, id: $(id_of "$name"), interval: 100ms}"
-	done
-	echo "consumers:"
-	echo "  - {name: page, suspect: 8, clear: 4}"
-	echo "  - {name: low, suspect: 3, clear: 1, peers: ['db*']}"
-} > "$FILE"
+write_file
 
 # --- no daemon yet ------------------------------------------------------------------------------------------------------
 

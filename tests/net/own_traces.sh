@@ -10,22 +10,14 @@ own() {
 	env -u KPHI_PIN "$ROOT/tools/own-traces" "$@"
 }
 
-# refused NAME EXIT FRAGMENT ARGUMENT...
-refused() {
-	local got=0
-
-	own "${@:4}" > "$WORK/out" 2> "$WORK/err" || got=$?
-	is "$1" "$got $(wc -l < "$WORK/err") $(grep -cF -- "$3" "$WORK/err")" "$2 1 1"
-}
-
 # field FILE FILTER
 field() {
 	kphi -j trace show "$1" | jq -c "$2"
 }
 
-refused "no number" 2 "--seconds takes a whole number" --seconds x "$WORK/none"
-refused "no such word" 2 "'--second' is unknown" --second
-refused "two folders" 2 "there is one DIR" "$WORK/a" "$WORK/b"
+exits "no number" 2 "--seconds takes a whole number" own --seconds x "$WORK/none"
+exits "no such word" 2 "'--second' is unknown" own --second
+exits "two folders" 2 "there is one DIR" own "$WORK/a" "$WORK/b"
 ok "it runs" own --seconds 3 "$WORK/traces"
 expected=(burst2-0.1 burst2-1 burst3-1 burst3-5 clean clean-100ms gc gc-1 jitter jitter-1 loss-0.1 loss-1 loss-5)
 type -P stress-ng > /dev/null && expected+=(stress stress-1 stress-20ms stress-burst)

@@ -99,6 +99,15 @@ packets() {
 	in_ns "$1" ip -j -s link show dev "$2" | jq '.[0].stats64.rx.packets'
 }
 
+# victim MS COMMAND...: is killed so many milliseconds after its start, at most, which are fewer than most commands take. Counts in
+# `killed` those that had not ended before.
+victim() {
+	start victim "${@:2}"
+	sleep "0.0$(printf %02d $((RANDOM % $1)))"
+	stop victim KILL 2> /dev/null
+	[ "$stopped" != 137 ] || killed=$((killed + 1))
+}
+
 # Conditions for `eventually` and `ok`.
 state_is() { # NAME STATE
 	[ "$(peer_field "$1" state)" = "$2" ]

@@ -6,9 +6,8 @@
 # ones, because otherwise the guard would hold the verdicts, and rightly.
 
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/daemon.bash"
 
-SOCKET=$WORK/event.sock
-FILE=$WORK/kphi.yaml
 PEERS=(db1 db2 db3 db4 db5)
 CONSUMERS="  - {name: page, suspect: 8, clear: 4, exec: 'cat >> $WORK/executed', exec_burst: 100}
   - {name: low, suspect: 3, clear: 1, peers: ['db*']}
@@ -23,23 +22,6 @@ id_of() {
 # beat NAME: a sender for this peer
 beat() {
 	start "$1" in_ns b kphi beat to 10.98.0.1 id "$(id_of "$1")" interval 100ms state "$WORK/epoch-$1"
-}
-
-# write_file [CONSUMERS]: the configuration, with other consumers if given
-write_file() {
-	local name
-
-	{
-		echo "devices: [{name: eth0}]"
-		echo "outputs: {socket: $SOCKET}"
-		echo "state: $WORK/state"
-		echo "peers:"
-		for name in "${PEERS[@]}"; do
-			echo "  - {name: $name, id: $(id_of "$name"), interval: 100ms}"
-		done
-		echo "consumers:"
-		echo "${1-$CONSUMERS}"
-	} > "$FILE"
 }
 
 # run [NAME]: the daemon, and until it says that it is there

@@ -12,20 +12,12 @@ soak() {
 	env -u KPHI_PIN "$ROOT/tools/soak" "$@"
 }
 
-# refused NAME FRAGMENT ARGUMENT...
-refused() {
-	local got=0
-
-	soak "${@:3}" > "$WORK/out" 2> "$WORK/err" || got=$?
-	is "$1" "$got $(wc -l < "$WORK/err") $(grep -cF -- "$2" "$WORK/err")" "2 1 1"
-}
-
-refused "no duration" "for: 'x' is no duration" for x
-refused "too short" "less than 75s" for 10s
-refused "no seed" "seed: '-1'" seed -1
-refused "too few peers" "peers: '5'" peers 5
-refused "no such word" "'sed' is unknown" sed 1
-refused "a word without its value" "seed what?" seed
+exits "no duration" 2 "for: 'x' is no duration" soak for x
+exits "too short" 2 "less than 75s" soak for 10s
+exits "no seed" 2 "seed: '-1'" soak seed -1
+exits "too few peers" 2 "peers: '5'" soak peers 5
+exits "no such word" 2 "'sed' is unknown" soak sed 1
+exits "a word without its value" 2 "seed what?" soak seed
 
 soak for 100s seed 1 dir "$WORK/soak" > "$WORK/said" 2> "$WORK/err" || true
 while IFS= read -r line; do
